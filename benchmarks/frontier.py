@@ -1,0 +1,452 @@
+"""What the frontier does in a second, side by side with Scrapy's own queues.
+
+    python benchmarks/frontier.py                1 thousand to 1 million waiting hosts, even and
+                                                 lopsided, and the peers: about ten minutes
+    python benchmarks/frontier.py --quick        the same in small: under two minutes
+    python benchmarks/frontier.py --full         and 20 million URLs on 200,000 hosts
+    python benchmarks/frontier.py one --urls 1000000 --hosts 1000 --shape lopsided
+                                                 one case, its figures as JSON
+
+A case fills a store with URLs and then measures, with that many waiting, in this order:
+
+    put         new URLs in batches of 100, each of a host drawn at random, so that a batch touches
+                about a hundred hosts: the URL-seen test, the rows of URL and host, the commit
+    seen        the URL-seen test of known URLs in batches of 100: drawn evenly from all of them,
+                and drawn by popularity (power law), as links are
+    next+done   hand out, release, end: 64 in flight, no delay, no links, one commit each
+
+A host's URLs are of three priorities, as those of a breadth-first crawl are. A lopsided case
+gives half of all URLs to one host. Records are made outside the measured time; each case is a
+process of its own on the `rocks` backend with the default settings. `CPU` rates
+count the CPU time of the frontier's thread only, without waiting for a processor that others
+use; flushes and compactions of the store run in threads of their own.
+
+The peers are Scrapy's priority queues on disk (as with JOBDIR) behind its own duplicate filter, and
+scrapy-redis's queue and duplicate filter on a real redis-server (its bytes are the server's memory).
+Their pops get slower with every host (slot), so those are measured for a few seconds only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import resource
+import shutil
+import sys
+import tempfile
+import time
+from collections import deque
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import xxhash
+from measure import (
+    MEBIBYTE,
+    Stopwatch,
+    disk_bytes,
+    machine,
+    memory_mib,
+    run_json,
+    table,
+    thousands,
+    versions,
+)
+
+from webcrawler.defaults import SETTINGS
+from webcrawler.frontier.backends import SIDE_TABLES
+from webcrawler.frontier.backends.embedded import OWN_TABLES, EmbeddedStore
+from webcrawler.frontier.backends.rocks import RocksKV
+from webcrawler.frontier.ending import Ending
+from webcrawler.frontier.mercator import Mercator
+from webcrawler.frontier.record import Record
+from webcrawler.frontier.selector import BiasedSelector
+from webcrawler.politeness import DelayPolicy, Fetch, Policies
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BATCH = 100
+IN_FLIGHT = 64
+FRONT_QUEUES = 8
+REDIS_PEER = "scrapy-redis"
+PEERS = ("DownloaderAwarePriorityQueue", "ScrapyPriorityQueue", REDIS_PEER)
+
+
+def records(urls: int, hosts: int, shape: str, first: int = 0) -> Iterator[Record]:
+    """New URLs: each host gets one before any is drawn at random; half go to one host or not."""
+    generator = random.Random(first)
+    for n in range(first, first + urls):
+        number = n if n < hosts else generator.randrange(hosts)
+        if shape == "lopsided" and n >= hosts and n % 2:
+            number = 0
+        host = f"www.host-{number}.example"
+        url = f"https://{host}/section/{n % 97}/page-{n}.html"
+        queue = 2 + number % 4 + (n * 2654435761 >> 7) % 3
+        fingerprint = xxhash.xxh3_64_intdigest(url.encode())
+        yield Record(url, fingerprint, host, queue, 3, n, "some link text")
+
+
+def batches(source: Iterator[Record]) -> Iterator[list[Record]]:
+    while batch := list(islice(source, BATCH)):
+        yield batch
+
+
+class Case:
+    """One store, from empty to its figures."""
+
+    def __init__(self, urls: int, hosts: int, shape: str, window: int, folder: Path) -> None:
+        self.urls, self.hosts, self.shape, self.window = urls, hosts, shape, window
+        self.folder = folder
+        self.before = memory_mib()
+        kv = RocksKV(
+            folder / "frontier",
+            (*OWN_TABLES, *SIDE_TABLES),
+            memory=SETTINGS["FRONTIER_MEMORY_MB"].default * MEBIBYTE,
+            sync_secs=SETTINGS["FRONTIER_SYNC_SECS"].default,
+        )
+        self.store = EmbeddedStore(
+            kv,
+            queues=FRONT_QUEUES,
+            popular=SETTINGS["FRONTIER_SEEN_CACHE"].default,
+            cached_hosts=SETTINGS["FRONTIER_HOST_CACHE"].default,
+        )
+        self.frontier = Mercator(
+            self.store,
+            BiasedSelector(FRONT_QUEUES),
+            Policies(DelayPolicy(minimum=0.0, factor=0.0)),
+            back_queues=3 * IN_FLIGHT,
+        )
+
+    def run(self) -> dict[str, Any]:
+        fill = self.put(self.urls, 0)
+        waiting = self.frontier.store.counts.waiting
+        answer: dict[str, Any] = {
+            "urls": self.urls,
+            "hosts": self.hosts,
+            "shape": self.shape,
+            "fill": asdict(fill.cost),
+            "disk_a_url": disk_bytes(self.folder) / waiting,
+        }
+        answer["put"] = asdict(self.put(self.window, self.urls).cost)
+        answer["seen"] = asdict(self.seen(popular=False).cost)
+        answer["seen_popular"] = asdict(self.seen(popular=True).cost)
+        answer["next_done"] = asdict(self.next_done().cost)
+        answer["rss"] = memory_mib()
+        answer["peak"] = memory_mib("VmHWM")
+        answer["rss_before"] = self.before
+        self.frontier.close(time.time())
+        return answer
+
+    def put(self, urls: int, first: int) -> Stopwatch:
+        stopwatch = Stopwatch()
+        for batch in batches(records(urls, self.hosts, self.shape, first)):
+            with stopwatch:
+                new = self.frontier.put(batch)
+            assert new == len(batch)
+        stopwatch.cost.count = urls
+        return stopwatch
+
+    def seen(self, *, popular: bool) -> Stopwatch:
+        """Known URLs are found again by their numbers, as `records` made them."""
+        generator = random.Random(7)
+        known = list(islice(self._sample(generator, popular), self.window))
+        generator.shuffle(known)
+        unknown = self.store.unknown
+        stopwatch = Stopwatch()
+        for at in range(0, len(known), BATCH):
+            part = known[at : at + BATCH]
+            with stopwatch:
+                answers = unknown(part)
+            assert not any(answers)
+        stopwatch.cost.count = len(known)
+        return stopwatch
+
+    def _sample(self, generator: random.Random, popular: bool) -> Iterator[int]:
+        share = min(1.0, 1.05 * self.window / self.urls)
+        source = records(self.urls, self.hosts, self.shape)
+        if not popular:
+            for record in source:
+                if generator.random() < share:
+                    yield record.fingerprint
+            return
+        ranked = [record.fingerprint for record in islice(source, 1_000_000)]
+        while True:
+            rank = int(generator.paretovariate(0.5))
+            if rank < len(ranked):
+                yield ranked[rank]
+
+    def next_done(self) -> Stopwatch:
+        frontier, now, fetch = self.frontier, 1_000_000.0, Fetch(seconds=0.01)
+        flying: deque[Record] = deque()
+        stopwatch = Stopwatch()
+        pages = self.window // 2
+        with stopwatch:
+            for _ in range(pages):
+                while len(flying) < IN_FLIGHT and (record := frontier.next(now)) is not None:
+                    flying.append(record)
+                record = flying.popleft()
+                now += 0.001
+                frontier.release(record, fetch, now)
+                frontier.done(Ending(record, "stored", now, 200, digest=record.fingerprint))
+        for record in flying:
+            frontier.release(record, fetch, now)
+            frontier.done(Ending(record, "stored", now, 200))
+        stopwatch.cost.count = pages
+        return stopwatch
+
+
+def peer(name: str, hosts: int, urls: int, seconds: float, folder: Path) -> dict[str, Any]:
+    """Scrapy's own scheduler with one of its priority queues, on disk, popped for a while."""
+    from scrapy import Request, Spider
+    from scrapy.core.scheduler import Scheduler
+    from scrapy.utils.test import get_crawler
+
+    if name == REDIS_PEER:
+        return redis_peer(hosts, urls, seconds)
+    settings = {
+        "JOBDIR": str(folder),
+        "SCHEDULER_PRIORITY_QUEUE": f"scrapy.pqueues.{name}",
+        "LOG_ENABLED": False,
+    }
+    crawler = get_crawler(Spider, settings)
+    spider = crawler._create_spider("peer")
+    crawler.spider = spider
+    crawler.engine = type("Engine", (), {"downloader": Slots()})()
+    scheduler = Scheduler.from_crawler(crawler)
+    scheduler.open(spider)
+    put, pop = Stopwatch(), Stopwatch()
+    for batch in batches(records(urls, hosts, "even")):
+        requests = [Request(record.url) for record in batch]
+        with put:
+            for request in requests:
+                scheduler.enqueue_request(request)
+        put.cost.count += len(batch)
+        if put.cost.wall > 20 * seconds:
+            break
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        with pop:
+            request = scheduler.next_request()
+        if request is None:
+            break
+        pop.cost.count += 1
+    scheduler.close("finished")
+    return {
+        "peer": name,
+        "urls": put.cost.count,
+        "hosts": hosts,
+        "put": asdict(put.cost),
+        "next_done": asdict(pop.cost),
+        "disk_a_url": disk_bytes(folder) / put.cost.count,
+        "rss": memory_mib(),
+        "peak": memory_mib("VmHWM"),
+    }
+
+
+def redis_peer(hosts: int, urls: int, seconds: float) -> dict[str, Any]:
+    """scrapy-redis's scheduler on a Redis of its own; memory is the server's, a URL and in all."""
+    from redis import Redis
+    from scrapy import Request, Spider
+    from scrapy.utils.test import get_crawler
+    from scrapy_redis.scheduler import Scheduler
+    from serve import redis_server
+
+    with redis_server() as (url, path):
+        settings = {
+            "REDIS_URL": url,
+            "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
+            "LOG_ENABLED": False,
+        }
+        crawler = get_crawler(Spider, settings)
+        spider = crawler.spider = crawler._create_spider("peer")
+        scheduler = Scheduler.from_crawler(crawler)
+        scheduler.open(spider)
+        client = Redis(unix_socket_path=str(path))
+        before = client.info("memory")["used_memory"]
+        put, pop = Stopwatch(), Stopwatch()
+        for batch in batches(records(urls, hosts, "even")):
+            requests = [Request(record.url) for record in batch]
+            with put:
+                for request in requests:
+                    scheduler.enqueue_request(request)
+            put.cost.count += len(batch)
+            if put.cost.wall > 20 * seconds:
+                break
+        used = client.info("memory")["used_memory"] - before
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            with pop:
+                request = scheduler.next_request()
+            if request is None:
+                break
+            pop.cost.count += 1
+    return {
+        "peer": REDIS_PEER,
+        "urls": put.cost.count,
+        "hosts": hosts,
+        "put": asdict(put.cost),
+        "next_done": asdict(pop.cost),
+        "disk_a_url": used / put.cost.count,
+        "rss": memory_mib(),
+        "peak": used / MEBIBYTE,
+    }
+
+
+class Slots:
+    """What the downloader-aware queue asks the downloader for."""
+
+    def __init__(self) -> None:
+        self.slots: dict[str, Any] = {}
+
+    def get_slot_key(self, request: Any) -> str:
+        return str(request.url.split("/", 3)[2])
+
+
+def in_folder(work: Any) -> dict[str, Any]:
+    folder = Path(tempfile.mkdtemp(prefix="bench-frontier-"))
+    try:
+        answer: dict[str, Any] = work(folder)
+        return answer
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+# All of it
+
+
+def cases(options: argparse.Namespace) -> list[tuple[int, int, str, int]]:
+    if options.quick:
+        sizes = [(100_000, 1_000), (100_000, 100_000)]
+        found = [(urls, hosts, "even", 50_000) for urls, hosts in sizes]
+        return [*found, (100_000, 1_000, "lopsided", 50_000)]
+    found = [(2_000_000, hosts, "even", 200_000) for hosts in (1_000, 10_000, 100_000, 1_000_000)]
+    found += [(2_000_000, hosts, "lopsided", 200_000) for hosts in (1_000, 100_000)]
+    found += [(urls, 1_000, "even", 50_000) for urls in (1_000, 100_000)]
+    if options.full:
+        found += [(1_000_000, 200_000, "even", 200_000), (20_000_000, 200_000, "even", 200_000)]
+    return found
+
+
+def row(answer: dict[str, Any]) -> list[str]:
+    cells = [f"{thousands(answer['urls'])} on {thousands(answer['hosts'])} {answer['shape']}"]
+    for name in ("put", "seen", "seen_popular", "next_done"):
+        cost = answer[name]
+        cells.append(thousands(cost["count"] / cost["wall"]))
+        cells.append(thousands(cost["count"] / cost["thread"]))
+    cells += [f"{answer['disk_a_url']:.0f}", f"{answer['rss']:.0f}", f"{answer['peak']:.0f}"]
+    return cells
+
+
+HEAD = ["URLs", "put/s", "CPU", "seen/s", "CPU", "popular/s", "CPU", "next+done/s", "CPU"]
+HEAD += ["disk B/URL", "MiB", "peak"]
+PEER_HEAD = ["peer", "hosts", "put/s", "pop/s", "ours: put", "next+done", "store B/URL", "peak MiB"]
+
+
+def compare(options: argparse.Namespace) -> None:
+    print(machine())
+    print(versions("rocksdict", "scrapy", "queuelib"))
+    answers = []
+    for urls, hosts, shape, window in cases(options):
+        command = [sys.executable, __file__, "one", "--urls", str(urls), "--hosts", str(hosts)]
+        answers.append(run_json([*command, "--shape", shape, "--window", str(window)]))
+        print(f"  measured {row(answers[-1])[0]}", file=sys.stderr)
+    print()
+    print(table(HEAD, [row(answer) for answer in answers]))
+    print()
+    print_ratios(answers)
+    if options.peers:
+        print()
+        print_peers(answers, options)
+
+
+def _rate(answer: dict[str, Any], name: str, clock: str) -> float:
+    cost = answer[name]
+    return float(cost["count"] / cost[clock])
+
+
+def print_ratios(answers: list[dict[str, Any]]) -> None:
+    """Flatness: the fastest against the slowest; lopsided against even."""
+    even = [a for a in answers if a["shape"] == "even" and a["urls"] == answers[0]["urls"]]
+    for name in ("put", "next_done"):
+        for clock in ("wall", "thread"):
+            rates = [_rate(answer, name, clock) for answer in even]
+            print(
+                f"{name} by {clock}: {len(even)} sizes from {thousands(even[0]['hosts'])} to "
+                f"{thousands(even[-1]['hosts'])} hosts within {max(rates) / min(rates):.2f} times"
+            )
+            for answer in answers:
+                twin = [a for a in even if a["hosts"] == answer["hosts"]]
+                if answer["shape"] == "lopsided" and twin:
+                    ratio = _rate(twin[0], name, clock) / _rate(answer, name, clock)
+                    hosts = thousands(answer["hosts"])
+                    print(f"  one host owning half, {hosts} hosts: even is {ratio:.2f} times")
+    large = [a for a in answers if a["urls"] >= 10_000_000]
+    small = [a for a in answers if large and a["hosts"] == large[0]["hosts"] and a not in large]
+    if small:
+        for name in ("put", "seen", "next_done"):
+            ratio = _rate(large[0], name, "wall") / _rate(small[0], name, "wall")
+            print(f"{name}: {ratio:.2f} of the rate at {thousands(small[0]['urls'])} URLs")
+
+
+def print_peers(answers: list[dict[str, Any]], options: argparse.Namespace) -> None:
+    rows = []
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    sizes = (1_000, 10_000) if options.quick else (1_000, 10_000, 100_000)
+    for name in PEERS:
+        for hosts in sizes:
+            if name == PEERS[0] and hosts + 100 > files:
+                say = f"  {name} opens a file for each host: {thousands(hosts)} are too many here"
+                print(say, file=sys.stderr)
+                continue
+            command = [sys.executable, __file__, "peer", "--name", name, "--hosts", str(hosts)]
+            command += ["--urls", str(max(20_000, hosts))]
+            command += ["--seconds", "2" if options.quick else "5"]
+            answer = run_json(command)
+            ours = min(answers, key=lambda a: (a["shape"], abs(a["hosts"] - hosts)))
+            put, pop = _rate(answer, "put", "wall"), _rate(answer, "next_done", "wall")
+            rows.append(
+                [
+                    name,
+                    thousands(hosts),
+                    thousands(put),
+                    thousands(pop),
+                    f"{_rate(ours, 'put', 'wall') / put:.0f} x",
+                    f"{_rate(ours, 'next_done', 'wall') / pop:.0f} x",
+                    f"{answer['disk_a_url']:.0f}",
+                    f"{answer['peak']:.0f}",
+                ]
+            )
+            print(f"  measured {name} with {thousands(hosts)} hosts", file=sys.stderr)
+    print(table(PEER_HEAD, rows))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", nargs="?", choices=("all", "one", "peer"), default="all")
+    parser.add_argument("--quick", action="store_true", help="small sizes, under two minutes")
+    parser.add_argument("--full", action="store_true", help="and 20 million URLs")
+    parser.add_argument("--no-peers", dest="peers", action="store_false")
+    parser.add_argument("--urls", type=int, default=1_000_000)
+    parser.add_argument("--hosts", type=int, default=1_000)
+    parser.add_argument("--shape", choices=("even", "lopsided"), default="even")
+    parser.add_argument("--window", type=int, default=100_000, help="operations measured")
+    parser.add_argument("--name", choices=PEERS, default=PEERS[0])
+    parser.add_argument("--seconds", type=float, default=5.0)
+    o = parser.parse_args()
+    if o.what == "one":
+        work = lambda folder: Case(o.urls, o.hosts, o.shape, o.window, folder).run()  # noqa: E731
+    elif o.what == "peer":
+        work = lambda folder: peer(o.name, o.hosts, o.urls, o.seconds, folder)  # noqa: E731
+    else:
+        compare(o)
+        return
+    print(json.dumps(in_folder(work)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""What `make crawl` runs, and Ctrl-C on it: that reaches every process of the terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from tests.crawling import PATIENCE, read_log
+from tests.odd_server import Answer, OddServer, page
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_ctrl_c_stops_cleanly_without_a_traceback(tmp_path: Path) -> None:
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = webcrawler.settings\n")
+    with OddServer({("127.0.0.1", "/robots.txt"): Answer(404)}) as web:
+        web.answers["127.0.0.1", "/"] = page(*(f"/{number}" for number in range(500)))
+        seeds = ("--seeds", f"http://127.0.0.1:{web.port}/")
+        argv = [sys.executable, "-m", "webcrawler.demo", *seeds, "-a", "job=stopped"]
+        argv += ["-s", "POLITENESS_MIN_DELAY=0.1"]
+        job = tmp_path / "crawls/stopped"
+        with subprocess.Popen(
+            argv, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+        ) as crawl:
+            deadline = time.monotonic() + PATIENCE
+            while len(read_log(job)) < 3 and crawl.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.05)
+            if crawl.poll() is None:
+                os.killpg(crawl.pid, signal.SIGINT)
+            _, said = crawl.communicate(timeout=PATIENCE)
+    assert crawl.returncode == 0, said
+    assert "Traceback" not in said
+    assert "the same command goes on" in said
+    assert json.loads((job / "report.json").read_text())["reason"] == "shutdown"

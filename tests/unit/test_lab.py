@@ -1,0 +1,97 @@
+"""The lab: replayable, polite, and it loses nothing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from webcrawler.frontier.backends import SIDE_TABLES
+from webcrawler.frontier.backends.embedded import OWN_TABLES, EmbeddedStore
+from webcrawler.frontier.backends.kv import DictKV
+from webcrawler.frontier.backends.rocks import RocksKV
+from webcrawler.lab.__main__ import main
+from webcrawler.lab.auditor import Auditor
+from webcrawler.lab.picture import sparkline, svg
+from webcrawler.lab.planning import needs
+from webcrawler.lab.simulation import Outcome, Simulation
+from webcrawler.lab.web import SimulatedWeb
+
+MONTH = 28 * 86_400.0
+
+
+def crawl(seed: int = 1, kv=None, hosts: int = 150, **options) -> Outcome:
+    web = SimulatedWeb(seed, hosts, 60, **options)
+    simulation = Simulation(web, EmbeddedStore(kv or DictKV()), concurrency=32, seed=seed)
+    return simulation.run(MONTH)
+
+
+def test_the_same_seed_gives_the_same_crawl():
+    assert crawl(1).digest == crawl(1).digest
+    assert crawl(1).digest != crawl(2).digest
+
+
+def test_the_store_does_not_change_the_crawl(tmp_path):
+    kv = RocksKV(tmp_path / "frontier", (*OWN_TABLES, *SIDE_TABLES))
+    assert crawl(3, kv).digest == crawl(3).digest
+
+
+def test_every_page_is_reached_and_no_host_hurried():
+    outcome = crawl(dead=0.0, flaky=0.0)
+    web = SimulatedWeb(1, 150, 60)
+    assert outcome.is_finished
+    assert outcome.pages == sum(web.size(host) for host in range(150))
+    assert outcome.violations == 0
+    assert outcome.smallest_spare >= -1e-6
+    assert outcome.seconds > web.size(0), "the largest host has a page a second at most"
+    assert sum(outcome.buckets) == outcome.pages
+
+
+def test_failures_end_and_nothing_waits_for_ever():
+    outcome = crawl(dead=0.3, flaky=0.3)
+    assert outcome.failed
+    assert outcome.waiting == 0
+    assert outcome.violations == 0
+
+
+def test_the_auditor_sees_what_is_wrong():
+    auditor = Auditor(minimum=1.0, factor=1.0)
+    auditor.start(1, 0.0)
+    auditor.start(1, 0.5)
+    assert auditor.violations == 1, "two at once"
+    auditor.end(1, 0.5, crawl_delay=5.0, now=1.0)
+    auditor.start(1, 5.9)
+    assert auditor.violations == 2, "before its Crawl-delay"
+
+
+def test_a_plan_from_costs():
+    costs = {
+        "ours": {"pages": 100, "rate": 10.0, "cpu_ms": 7, "peak_mb": 1024, "stored": {"warc": 200}}
+    }
+    (need,) = needs(costs, pages=86_400_000, days=1)
+    assert need.workers == 143  # 1000 pages a second by 7 of each
+    assert need.cores == pytest.approx(10.0)
+    assert need.stored_tb == {"warc": pytest.approx(0.0001728)}
+
+
+def test_pictures():
+    assert sparkline([0, 1, 2]) == " ▄█"
+    assert sparkline([]) == ""
+    assert svg("a < b", [1, 2], 28, "").startswith("<svg")
+
+
+def test_the_command(capsys, tmp_path):
+    words = ["--hosts", "50", "--largest", "20", "--backend", "memory"]
+    assert main([*words, "--json", "--svg", str(tmp_path / "a.svg")]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["violations"] == 0
+    assert told["plan"]["pages"] == 15_000_000_000
+    assert (tmp_path / "a.svg").read_text().startswith("<svg")
+    assert main(words) == 0
+    assert "A model" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [["--hosts", "0"], ["--costs", "/nowhere.json"]])
+def test_bad_input_gives_one_sentence(words, capsys):
+    assert main(words) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1

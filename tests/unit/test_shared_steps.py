@@ -1,0 +1,122 @@
+"""The steps in Redis that one store alone never makes: fencing, inheriting, outboxes, orphans."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import xxhash
+
+from tests.backends import shared_server
+from webcrawler.frontier.backends.shared.driver import Call, Direct
+from webcrawler.frontier.backends.shared.outbox import pack_steps, unpack_steps
+from webcrawler.frontier.backends.shared.store import RedisStore
+from webcrawler.frontier.ending import Ending
+from webcrawler.frontier.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from webcrawler.frontier.host import Host
+
+PARTITIONS = 4
+
+
+def make_record(url: str) -> Record:
+    return Record(url, xxhash.xxh3_64_intdigest(url.encode()), url.split("/")[2])
+
+
+def open_store(name: str) -> RedisStore:
+    store = RedisStore(
+        Direct(shared_server().client()), name, queues=2, partitions=PARTITIONS, buckets=4
+    )
+    for partition in range(PARTITIONS):
+        store.ask(partition, "renew", store.session, 60, "new")
+    return store
+
+
+@pytest.fixture
+def two(request: pytest.FixtureRequest) -> Iterator[tuple[RedisStore, RedisStore]]:
+    stores = open_store(request.node.name), open_store(request.node.name)
+    yield stores
+    stores[0].forget()
+
+
+def take(store: RedisStore) -> tuple[Host, list[Record]]:
+    host = store.lease([1, 2], 0.0, 10.0)
+    assert host is not None
+    return host, store.refill(host, [1] * host.unread)
+
+
+def inherit(heir: RedisStore, dead: RedisStore) -> None:
+    for partition in range(PARTITIONS):
+        heir._inherited(partition, heir.ask(partition, "inherit", heir.session, dead.session))
+
+
+def test_steps_are_packed() -> None:
+    steps = [(3, "put", [b"", b"a" * 70_000]), (1023, "write", [b"x"])]
+    assert unpack_steps(pack_steps(steps)) == steps
+    assert unpack_steps(b"") == []
+
+
+def test_a_host_is_leased_to_one(two: tuple[RedisStore, RedisStore]) -> None:
+    one, other = two
+    one.put([make_record("http://a.test/1"), make_record("http://a.test/2")])
+    take(one)
+    assert other.lease([1, 2], 0.0, 10.0) is None
+
+
+def test_a_late_commit_is_refused(two: tuple[RedisStore, RedisStore]) -> None:
+    one, other = two
+    one.put([make_record("http://a.test/1")])
+    _, (record,) = take(one)
+    inherit(other, one)
+    heard: list[bool] = []
+    one.done(
+        Ending(record, "stored", 1.0, 200, links=[make_record("http://b.test/")]), heard.append
+    )
+    assert heard == [False]
+    assert (one.counts.known, one.counts.waiting, one.counts.in_hand) == (1, 1, 0)
+    assert one.ask(0, "renew", one.session, 60, "")[0] == 0, "the session does not come back"
+    _, (again,) = take(other)
+    other.done(Ending(again, "stored", 2.0, 200), heard.append)
+    assert heard == [False, True]
+    other.done(Ending(again, "stored", 2.0, 200), heard.append)
+    assert heard[-1], "said twice, done once"
+    assert other.counts.ended["stored"] == 1
+
+
+def test_an_heir_delivers_the_outbox(two: tuple[RedisStore, RedisStore]) -> None:
+    one, other = two
+    one.put([make_record("http://a.test/1")])
+    _, (record,) = take(one)
+    one._deliver = lambda *words: None  # type: ignore[method-assign]  # killed before
+    links = [make_record(f"http://h{number}.test/") for number in range(20)]
+    one.done(Ending(record, "stored", 1.0, 200, links=links))
+    assert one.counts.known < 21
+    assert sum(look[4] for look in other.looks()) == 1
+    inherit(other, one)
+    assert other.counts.known == 21
+    assert sum(look[4] for look in other.looks()) == 0
+
+
+def test_what_an_answer_never_told_is_freed(two: tuple[RedisStore, RedisStore]) -> None:
+    one, other = two
+    one.put([make_record("http://a.test/1"), make_record("http://b.test/1")])
+    known, _ = take(one)
+    lost, _ = take(one)
+    partition = one.keys.of_host(lost.name)
+    mine = [known.name] if one.keys.of_host(known.name) == partition else []
+    assert one.ask(partition, "orphans", one.session, *mine) == 1
+    host, records = take(other)
+    assert (host.name, len(records)) == (lost.name, 1)
+    assert other.lease([1, 2], 0.0, 10.0) is None
+
+
+def test_fingerprints_stay_integers(two: tuple[RedisStore, RedisStore]) -> None:
+    one, _ = two
+    one.put([make_record(f"http://a.test/{number}") for number in range(1000)])
+    client = one.direct.client
+    keys = [k for p in range(PARTITIONS) for k in client.keys(f"{one.keys.tag(p)}:seen:*")]
+    kinds = {one.direct.ask(Call("", None, ("OBJECT", "ENCODING", key))) for key in keys}
+    assert kinds == {b"intset"}

@@ -1,0 +1,1 @@
+"""Commands of the project: scrapy crawl, frontier, and what is to come."""

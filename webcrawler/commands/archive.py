@@ -1,0 +1,181 @@
+"""scrapy archive: what a crawl has archived, a page of it as it came, and whether it is sound."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy.exceptions import UsageError
+
+from webcrawler.archive import (
+    TABLE,
+    ArchiveReader,
+    check,
+    describe,
+    find_page,
+    list_lines,
+    page_bytes,
+    report_lines,
+)
+from webcrawler.archive.dates import warc_date
+from webcrawler.archive.files import archive_files
+from webcrawler.command_text import ExampleFormatter, harmless, harmless_json, json_text
+from webcrawler.config import Config
+from webcrawler.exceptions import JobError, UserError
+from webcrawler.job_command import JobCommand
+from webcrawler.job_tables import JobTables
+from webcrawler.urls import Canonicalizer, complete_seed, normalize
+
+if TYPE_CHECKING:
+    import argparse
+
+    from webcrawler.archive import Capture
+
+DESCRIPTION = """\
+What a crawl has archived (the WARC files in the folder warc of its job).
+
+  list [TEXT]  a line for each record, or for those with TEXT in their URL:
+               time, kind, status, type, length, file and place, URL
+  get URL      the page as it was stored, to stdout or into a file
+  check        read every byte: records, digests, what revisits refer to;
+               exit code 1 when something is wrong
+
+The crawl may be running. --job also takes a folder of WARC files."""
+
+EXAMPLES = """\
+examples:
+  scrapy archive list --kind response example.org/news
+  scrapy archive get --base -o page.html https://example.org/
+  scrapy archive get --when 2024-05-31 --headers https://example.org/
+  scrapy archive check --json"""
+
+ACTIONS = ("list", "get", "check")
+# Controls but for those of plain text, and the second set of them as UTF-8 writes it.
+_is_wild = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\xc2[\x80-\x9f]").search
+
+
+class Command(JobCommand):
+    """See the module."""
+
+    def syntax(self) -> str:
+        return "[options] list [TEXT] | get <URL> | check"
+
+    def short_desc(self) -> str:
+        return "List, read and check what a crawl has archived"
+
+    def long_desc(self) -> str:
+        return DESCRIPTION
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.formatter_class = ExampleFormatter
+        parser.epilog = EXAMPLES
+        parser.add_argument("--kind", default="", help="list: only response, request, revisit ...")
+        parser.add_argument(
+            "--when", default="", help="get: the capture nearest to a time (2024, 2024-05-31 ...)"
+        )
+        parser.add_argument(
+            "--base", action="store_true", help="get: add a BASE tag, for reading from a local file"
+        )
+        parser.add_argument("--headers", action="store_true", help="get: the headers too")
+        parser.add_argument(
+            "--raw", action="store_true", help="get: as transferred, not decompressed"
+        )
+        parser.add_argument("-o", metavar="FILE", dest="output", help="get: write to a file")
+
+    def work(self, args: list[str], opts: argparse.Namespace) -> None:
+        action, *words = args or [""]
+        if action not in ACTIONS:
+            raise UsageError(f"name one of the actions {', '.join(ACTIONS)}", print_help=False)
+        if len(words) != 1 if action == "get" else len(words) > (action == "list"):
+            wanted = {"get": "one URL", "list": "one text at most", "check": "nothing else"}
+            raise UsageError(f"archive {action} takes {wanted[action]}", print_help=False)
+        folder = self._folder(opts)
+        if action == "list":
+            for line in list_lines(folder, kind=opts.kind, part="".join(words), as_json=opts.json):
+                print(harmless_json(line) if opts.json else harmless(line))
+        elif action == "check":
+            self._check(folder, opts)
+        else:
+            self._get(folder, words[0], opts)
+
+    def _folder(self, opts: argparse.Namespace) -> Path:
+        if opts.job and archive_files(opts.job):
+            return Path(opts.job)
+        job = self.job_folder(opts)
+        if not archive_files(job / "warc"):
+            raise JobError(
+                f"the crawl in {job} has archived nothing: it has fetched no page yet, "
+                "or it ran with ARCHIVE_ENABLED off"
+            )
+        return job / "warc"
+
+    def _check(self, folder: Path, opts: argparse.Namespace) -> None:
+        report = check(folder)
+        for line in report_lines(report, as_json=opts.json):
+            print(harmless_json(line) if opts.json else harmless(line))
+        if not report.is_sound:
+            self.exitcode = 1
+
+    def _get(self, folder: Path, word: str, opts: argparse.Namespace) -> None:
+        url = complete_seed(word)
+        if url is None:
+            raise UserError(f"{harmless(word)} is no URL")
+        capture = self._find(folder, url, opts.when)
+        if opts.json:
+            print(json_text(about(capture)))
+            return
+        page = page_bytes(capture, base=opts.base, headers=opts.headers, raw=opts.raw)
+        if opts.output:
+            _save(Path(opts.output), page)
+        elif sys.stdout.isatty() and _is_wild(page):
+            raise UserError(
+                f"{url} holds bytes that a terminal would obey: write it to a file (-o FILE) "
+                "or into a pipe"
+            )
+        else:
+            sys.stdout.buffer.write(page)
+            sys.stdout.buffer.flush()
+        print(harmless(describe(capture)), file=sys.stderr)
+
+    def _find(self, folder: Path, url: str, when: str) -> Capture:
+        """By the crawl's table, which says where to look, or without it."""
+        assert self.settings is not None
+        canonicalizer = Canonicalizer(Config(self.settings).links.drop_params)
+
+        def fingerprint_of(text: str) -> int:
+            return canonicalizer.fingerprint(normalize(text) or text)
+
+        if not (folder.parent / "frontier").exists():
+            return find_page(ArchiveReader(folder, None, fingerprint_of), url, when)
+        with JobTables(folder.parent) as tables:
+            return find_page(ArchiveReader(folder, tables.table(TABLE), fingerprint_of), url, when)
+
+
+def about(capture: Capture) -> dict[str, Any]:
+    """What is known of a capture besides the page itself, as plain data."""
+    block = capture.header_block
+    return {
+        "url": capture.url,
+        "kind": capture.kind,
+        "fetched_at": warc_date(capture.fetched_at),
+        "status": capture.status,
+        "mime": block.mime,
+        "headers": [
+            [name.decode("latin-1"), value.decode("latin-1")] for name, value in block.headers
+        ],
+        "bytes": len(capture.payload),
+        "file": capture.file,
+        "offset": capture.offset,
+        "payload_of": capture.original_url or None,
+        "problems": list(capture.problems),
+    }
+
+
+def _save(path: Path, page: bytes) -> None:
+    try:
+        path.write_bytes(page)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror or error}") from None

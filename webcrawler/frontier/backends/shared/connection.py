@@ -1,0 +1,95 @@
+"""Connecting to Redis, and one sentence for what can be wrong with it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import redis
+from redis.cluster import RedisCluster
+
+from webcrawler.exceptions import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+OLDEST = (6, 2)
+# What passes by itself: a server that restarts, a cable that is out.
+GONE = (redis.ConnectionError, redis.TimeoutError, redis.BusyLoadingError, OSError)
+
+
+@dataclass(frozen=True, slots=True)
+class RedisConfig:
+    """Where Redis is: scrapy-redis's own settings."""
+
+    url: str = ""
+    host: str = "localhost"
+    port: int = 6379
+    params: dict[str, Any] = field(default_factory=dict)
+    partitions: int = 64
+    buckets: int = 1024
+    lease_secs: float = 30.0
+    stay: bool = False
+    seeds_key: str = ""
+
+    @property
+    def place(self) -> str:
+        return self.url or f"{self.host}:{self.port}"
+
+
+def connect(config: RedisConfig) -> Any:
+    """A client of a server or of a cluster; StoreError where there is none, or too old a one."""
+    options = {"socket_timeout": 30, "socket_connect_timeout": 10, **config.params}
+    options["decode_responses"] = False
+    try:
+        client: Any
+        if config.url:
+            client = redis.Redis.from_url(config.url, **options)
+        else:
+            client = redis.Redis(host=config.host, port=config.port, **options)
+        info = client.info("server")
+        version = str(info["redis_version"])
+        if tuple(int(part) for part in version.split(".")[:2]) < OLDEST:
+            raise StoreError(
+                f"the Redis at {config.place} is version {version}: at least "
+                f"{OLDEST[0]}.{OLDEST[1]} is needed"
+            )
+        if info.get("redis_mode") == "cluster":
+            address = client.connection_pool.connection_kwargs
+            client.close()
+            kept = {
+                name: value
+                for name, value in options.items()
+                if name in ("socket_timeout", "socket_connect_timeout", "password", "username")
+            }
+            client = RedisCluster(
+                host=address.get("host", "localhost"), port=address.get("port", 6379), **kept
+            )
+    except (redis.RedisError, OSError, ValueError) as error:
+        raise explain(error, config.place) from error
+    return client
+
+
+@contextmanager
+def explained(place: str) -> Iterator[None]:
+    """At the start nobody waits for a Redis that is gone: it is said."""
+    try:
+        yield
+    except (redis.RedisError, OSError) as error:
+        raise explain(error, place) from error
+
+
+def explain(error: Exception, place: str) -> StoreError:
+    """One sentence for what Redis says."""
+    text = str(error).strip()[:200]
+    if "OOM" in text or "maxmemory" in text:
+        return StoreError(
+            f"the Redis at {place} is full: give it more memory (maxmemory) and start the same "
+            f"command again; nothing that was committed is lost"
+        )
+    if isinstance(error, redis.AuthenticationError) or "NOAUTH" in text or "WRONGPASS" in text:
+        return StoreError(f"the Redis at {place} wants another password: see REDIS_URL ({text})")
+    if isinstance(error, GONE):
+        return StoreError(f"there is no Redis at {place}: start one, or set REDIS_URL ({text})")
+    return StoreError(f"the Redis at {place} cannot be used: {text}")

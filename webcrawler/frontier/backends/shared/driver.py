@@ -1,0 +1,165 @@
+"""How steps reach Redis: at once, or by a thread while the crawl goes on."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import redis
+from redis.cluster import RedisCluster
+
+from webcrawler.frontier.backends.shared.connection import GONE, explain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from webcrawler.frontier.backends.shared.scripts import Script
+
+logger = logging.getLogger(__name__)
+_AT_ONCE = 1000
+_RETRY_SECS = 0.5
+
+
+class Call(NamedTuple):
+    """A step on a partition, or a plain command (`script` None), and who hears the answer."""
+
+    key: str
+    script: Script | None
+    args: Sequence[Any]
+    then: Callable[[Any], None] | None = None
+
+
+class Direct:
+    """Sends and waits: for commands at the keyboard, and for tests of the very same steps."""
+
+    def __init__(self, client: Any, place: str = "Redis") -> None:
+        self.client = client
+        self.place = place
+        self.calls = 0
+
+    def ask(self, call: Call) -> Any:
+        """The answer of one step."""
+        return self.ask_all([call])[0]
+
+    def ask_all(self, calls: Sequence[Call]) -> list[Any]:
+        """The answers of many, in one round trip where it is one server."""
+        self.calls += len(calls)
+        try:
+            if isinstance(self.client, RedisCluster):
+                return [self._one(call) for call in calls]
+            with self.client.pipeline(transaction=False) as pipe:
+                for call in calls:
+                    if call.script is None:
+                        pipe.execute_command(*call.args)
+                    else:
+                        pipe.evalsha(call.script.digest, 1, call.key, *call.args)
+                answers = pipe.execute(raise_on_error=False)
+            for at, call in enumerate(calls):
+                if isinstance(answers[at], redis.exceptions.NoScriptError):
+                    answers[at] = self._one(call)
+                elif isinstance(answers[at], Exception):
+                    raise answers[at]
+            return list(answers)
+        except GONE:
+            raise
+        except redis.RedisError as error:
+            raise explain(error, self.place) from error
+
+    def _one(self, call: Call) -> Any:
+        if call.script is None:
+            return self.client.execute_command(*call.args)
+        try:
+            return self.client.evalsha(call.script.digest, 1, call.key, *call.args)
+        except redis.exceptions.NoScriptError:
+            return self.client.eval(call.script.text, 1, call.key, *call.args)
+
+    def close(self) -> None:
+        self.client.close()
+
+
+class Threaded:
+    """Sends what was told in the order it was told; answers are heard when `hear` is called.
+
+    While Redis is gone everything is kept and said again: every step may be said twice.
+    """
+
+    def __init__(self, direct: Direct, on_answers: Callable[[], None] = lambda: None) -> None:
+        self._direct = direct
+        self._calls: SimpleQueue[Call | None] = SimpleQueue()
+        self._answers: deque[tuple[Call, Any]] = deque()
+        self.on_answers = on_answers
+        self.waiting = 0  # told, and not heard
+        self.failure: Exception | None = None
+        self.is_gone = False
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="redis", daemon=True)
+        self._thread.start()
+
+    def tell(self, call: Call) -> None:
+        self.waiting += 1
+        self._calls.put(call)
+
+    def hear(self) -> None:
+        """Give the answers that have come to those who wait for them."""
+        if self.failure is not None:
+            failure, self.failure = self.failure, None
+            raise failure
+        while self._answers:
+            call, answer = self._answers.popleft()
+            self.waiting -= 1
+            if call.then is not None:
+                call.then(answer)
+
+    def settle(self, secs: float) -> bool:
+        """Wait until all was answered: at the end of a crawl."""
+        deadline = time.monotonic() + secs
+        while True:
+            self.hear()
+            if not self.waiting:
+                return True
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.002)
+
+    def close(self) -> None:
+        self._stop.set()
+        self._calls.put(None)
+        self._thread.join(5)
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            calls = [self._calls.get()]
+            try:
+                while len(calls) < _AT_ONCE:
+                    calls.append(self._calls.get_nowait())
+            except Empty:
+                pass
+            told = [call for call in calls if call is not None]
+            if told and not self._send(told):
+                return
+
+    def _send(self, calls: list[Call]) -> bool:
+        while not self._stop.is_set():
+            try:
+                answers = self._direct.ask_all(calls)
+            except GONE as error:
+                if not self.is_gone:
+                    self.is_gone = True
+                    logger.warning(f"Redis is gone, the crawl waits for it: {error}")
+                self._stop.wait(_RETRY_SECS)
+            except Exception as error:
+                self.failure = error
+                self.on_answers()
+                return False
+            else:
+                if self.is_gone:
+                    self.is_gone = False
+                    logger.warning("Redis is back, the crawl goes on")
+                self._answers.extend(zip(calls, answers, strict=True))
+                self.on_answers()
+                return True
+        return False

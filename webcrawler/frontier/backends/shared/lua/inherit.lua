@@ -1,0 +1,27 @@
+-- What a dead worker had in hand waits again, and its hosts pass to the one that noticed, which
+-- sets their clocks and releases them. heir, the dead one.
+local heir, dead = ARGV[1], ARGV[2]
+if not is_live(heir) or call('HDEL', T .. ':live', dead) == 0 then return {{}, {}} end
+local hosts = {}
+for _, host in ipairs(call('SMEMBERS', T .. ':lease:' .. dead)) do hosts[host] = true end
+for _, entry in ipairs(give_back(dead, call('HKEYS', T .. ':hand:' .. dead))) do
+  local owner = call('HGET', host_key(entry[3]), 'le')
+  if not owner or owner == dead then hosts[entry[3]] = true end
+  stand_all(entry[3])
+end
+call('DEL', T .. ':lease:' .. dead)
+local passed, outbox = {}, {}
+for host in pairs(hosts) do
+  call('HSET', host_key(host), 'le', heir)
+  call('HDEL', host_key(host), 'hd')
+  call('ZREM', T .. ':held', host)
+  call('SADD', T .. ':lease:' .. heir, host)
+  passed[#passed + 1] = about(host)
+end
+local kept = call('HGETALL', T .. ':out:' .. dead)
+for i = 1, #kept, 2 do
+  call('HSET', T .. ':out:' .. heir, kept[i], kept[i + 1])
+  outbox[#outbox + 1] = {kept[i], kept[i + 1]}
+end
+call('DEL', T .. ':out:' .. dead)
+return {passed, outbox}

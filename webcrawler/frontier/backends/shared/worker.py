@@ -1,0 +1,626 @@
+"""A worker's store: the same steps made in the background, so that the crawl never waits.
+
+Leases come out of a stock that is filled when it was found empty, each with its first URLs. Once
+a second every partition is asked: the session is renewed, what dead workers had is inherited,
+held hosts wake, counts are read. The session is believed for as long as Redis must believe it,
+counted from before the renewal was sent; after that nothing is handed out.
+
+What only this worker needs (archive and index tables) is in a RocksDB of its own. Its rows are
+written before an ending is sent and removed if the ending is refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import secrets
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import xxhash
+
+from webcrawler.exceptions import StoreError
+from webcrawler.frontier.backends.shared.driver import Call, Threaded
+from webcrawler.frontier.backends.shared.keys import FINGERPRINT
+from webcrawler.frontier.backends.shared.outbox import unpack_steps
+from webcrawler.frontier.backends.shared.store import RedisStore, describe_workers
+from webcrawler.frontier.ending import PAGE_OUTCOMES, EndedPage
+from webcrawler.frontier.host import host_id
+from webcrawler.frontier.store import Counts, Known
+from webcrawler.tables import Batch, MemoryTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from webcrawler.frontier.backends.kv import KV
+    from webcrawler.frontier.ending import Ending
+    from webcrawler.frontier.host import Host
+    from webcrawler.frontier.record import Record
+    from webcrawler.tables import Table
+
+logger = logging.getLogger(__name__)
+_HOSTS_A_LEASE = 4
+_LEASES_AT_ONCE = 8
+_FEW_HOSTS = 4  # below this a worker also takes hosts that others are preferred for
+_TICK_SECS = 1.0
+_IDLE_TICK_SECS = 0.25  # a worker with little to do looks more often for more
+_URLS = 50_000
+_SEEDS_A_TIME = 100
+_ROBOTS = 1000
+_SETTLE_SECS = 30.0
+
+
+class WorkerStore(RedisStore):
+    """See the module. `name` of the worker is shown to people; the session is what counts."""
+
+    def __init__(
+        self,
+        *args: Any,
+        worker: str,
+        local: KV,
+        local_tables: Iterable[str],
+        batch: int = 8,
+        lease_secs: float = 30.0,
+        stay: bool = False,
+        seeds_key: str = "",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.worker = worker
+        self.batch = batch
+        self.lease_secs = lease_secs
+        self.stay = stay
+        self.seeds_key = seeds_key
+        self.on_seeds: Callable[[list[str]], None] = lambda words: None
+        self._local = local
+        self._local_tables = frozenset(local_tables)
+        self._handles = {name: local.handle(name) for name in self._local_tables}
+        self._counts = Counts()
+        self._robots = MemoryTable()
+        self._urls: dict[int, str] = {}
+        self._mine: set[int] = set()  # fingerprints that this session has in hand
+        self._stock: deque[tuple[Host, list[Record]]] = deque()
+        self._firsts: dict[int, list[Record]] = {}
+        partitions = self.keys.partitions
+        self._names: list[set[str]] = [set() for _ in range(partitions)]
+        self._moving = [0] * partitions  # leases and releases under way
+        self._may_have = [True] * partitions  # whether its front queues may be filled
+        self._asking = 0
+        self._looks: list[Any] = []
+        self._filled: set[int] = set()
+        self._left_over: set[int] = set()
+        self._preferred: set[int] = set()
+        self._quiet_state: Any = None
+        self._is_quiet = False
+        self._has_lost = False
+        self._is_lost = False
+        self._valid_until = 0.0
+        self._pages = 0
+        self.exchanged = 0
+        self.workers: dict[str, Any] = {}
+        self._threaded: Threaded | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._order: list[int] = list(range(1, self.queues + 1))
+        self._horizon = 10.0
+        self.wake_engine: Callable[[], None] = lambda: None
+        self.on_failure: Callable[[StoreError], None] = lambda error: None
+        self._began_at = time.monotonic()
+        self._measure_clock()
+        self._begin()
+        self._take_looks(self.looks())
+
+    # -- the session
+
+    def _measure_clock(self) -> None:
+        before = time.time()
+        seconds, micros = self.direct.ask(Call("", None, ("TIME",)))
+        self.offset = int(seconds) + int(micros) / 1e6 - (before + time.time()) / 2
+
+    def _begin(self) -> None:
+        """Register a session in every partition; blocks, at the start only."""
+        sent_at = time.monotonic()
+        for partition in range(self.keys.partitions):
+            self.ask(partition, "renew", self.session, self.lease_secs, "new")
+        self._valid_until = sent_at + self.lease_secs
+        self._say_worker(self.direct.ask)
+
+    def start(self, loop: asyncio.AbstractEventLoop, wake_engine: Callable[[], None]) -> None:
+        """From now on in the background."""
+        self._loop = loop
+        self.wake_engine = wake_engine
+        self._threaded = Threaded(self.direct, self._announce)
+        self._tick()
+
+    def _announce(self) -> None:
+        """Called by the thread: answers have come."""
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(self._hear)
+
+    def _hear(self) -> None:
+        if self._threaded is None:
+            return
+        try:
+            self._threaded.hear()
+        except StoreError as error:
+            self.on_failure(error)
+
+    def tell(
+        self,
+        partition: int,
+        script: str,
+        args: Sequence[Any],
+        then: Callable[[Any], None] | None = None,
+    ) -> None:
+        if self._threaded is None:
+            super().tell(partition, script, args, then)
+        else:
+            call = Call(self.keys.tag(partition), self._scripts[script], args, then)
+            self._threaded.tell(call)
+
+    def _command(self, *words: Any, then: Callable[[Any], None] | None = None) -> None:
+        if self._threaded is not None:
+            self._threaded.tell(Call("", None, words, then))
+
+    def _tick(self) -> None:
+        """Renew, inherit, wake and count: all partitions, in one round."""
+        assert self._loop is not None
+        has_few = sum(map(len, self._names)) < _FEW_HOSTS
+        pause = _IDLE_TICK_SECS if has_few else min(_TICK_SECS, self.lease_secs / 4)
+        self._timer = self._loop.call_later(pause, self._tick)
+        if self._threaded is None or self._threaded.is_gone:
+            return  # what was told before is said again when Redis is back
+        sent_at, session = time.monotonic(), self.session
+        now = time.time() + self.offset
+        left = self.keys.partitions
+        looks: list[Any] = [None] * left
+
+        def renewed(partition: int, answer: Any) -> None:
+            if session != self.session:
+                return
+            if not answer[0]:
+                self._lose()
+                return
+            for dead in answer[1]:
+                self._inherit(partition, dead)
+            known = self._names[partition]
+            if answer[2] != len(known) and not self._moving[partition]:
+                self.tell(partition, "orphans", [session, *known])
+
+        def looked(partition: int, answer: Any) -> None:
+            nonlocal left
+            looks[partition] = answer
+            left -= 1
+            if not left and session == self.session and not self._is_lost:
+                self._valid_until = sent_at + self.lease_secs
+                self._take_looks(looks)
+                self.wake_engine()
+
+        for partition in range(self.keys.partitions):
+            self.tell(
+                partition,
+                "renew",
+                [session, self.lease_secs, ""],
+                lambda answer, p=partition: renewed(p, answer),  # type: ignore[misc]
+            )
+            self.tell(
+                partition,
+                "wake",
+                [now],
+                lambda answer, p=partition: looked(p, answer),  # type: ignore[misc]
+            )
+        self._say_worker(lambda call: self._command(*call.args))
+        self._command("HGETALL", self.keys.workers, then=self._take_workers)
+        if self.seeds_key:
+            self._command("LRANGE", self.seeds_key, 0, _SEEDS_A_TIME - 1, then=self._take_seeds)
+
+    def _take_seeds(self, words: list[bytes]) -> None:
+        """Seeds that somebody pushed: each leaves its list after it was put, never before."""
+        if not words or self._is_lost:
+            return
+        self.on_seeds([word.decode("utf-8", "replace") for word in words])
+        for word in words:
+            self._command("LREM", self.seeds_key, 1, word)
+
+    def _inherit(self, partition: int, dead: bytes) -> None:
+        def inherited(answer: Any) -> None:
+            for told in answer[0]:
+                host = self._host(told)
+                self._names[partition].add(host.name)
+                self._restart(host)
+                self.release(host, time.time(), self._horizon)
+            for number, blob in answer[1]:
+                self._deliver(partition, number.decode(), unpack_steps(blob))
+
+        logger.info(f"a worker is gone: what it had in partition {partition} is taken over")
+        self.tell(partition, "inherit", [self.session, dead], inherited)
+
+    def _lose(self) -> None:
+        """The session was given up for dead: what it had is not ours any more."""
+        if self._is_lost:
+            return
+        self._is_lost = self._has_lost = True
+        self._valid_until = 0.0
+        logger.warning("this worker was away for too long and has lost its hosts: it starts anew")
+        self._stock.clear()
+        self._firsts.clear()
+        self._mine.clear()
+        self._active.clear()
+        for names in self._names:
+            names.clear()
+        self._moving = [0] * self.keys.partitions
+        self._asking = 0
+        self._command("HDEL", self.keys.workers, self.session)
+        self.session = session = secrets.token_hex(6)
+        left = self.keys.partitions
+
+        def registered(answer: Any) -> None:
+            nonlocal left
+            left -= 1
+            if not left and session == self.session:
+                self._is_lost = False
+
+        for partition in range(self.keys.partitions):
+            self.tell(partition, "renew", [session, self.lease_secs, "new"], registered)
+
+    def may_hand_out(self) -> bool:
+        return not self._has_lost and time.monotonic() < self._valid_until
+
+    def has_lost_leases(self) -> bool:
+        has_lost, self._has_lost = self._has_lost, False
+        return has_lost
+
+    # -- workers
+
+    def _say_worker(self, send: Callable[[Call], Any], *, is_leaving: bool = False) -> None:
+        entry = {
+            "worker": self.worker,
+            "at": 0.0 if is_leaving else time.time() + self.offset,
+            "pages": self._pages,
+            "leases": sum(map(len, self._names)),
+            "exchanged": self.exchanged,
+            "rate": round(self._pages / max(1.0, time.monotonic() - self._began_at), 2),
+        }
+        send(Call("", None, ("HSET", self.keys.workers, self.session, json.dumps(entry))))
+
+    def _take_workers(self, answer: Any) -> None:
+        pairs = (
+            dict(zip(answer[::2], answer[1::2], strict=True))
+            if isinstance(answer, list)
+            else (answer)
+        )
+        now = time.time() + self.offset
+        entries = {key.decode(): json.loads(value) for key, value in pairs.items()}
+        alive = {k: e for k, e in entries.items() if e["at"] > now - self.lease_secs}
+        self.workers = entries
+        names = sorted({self.session, *alive})
+        self._preferred = {
+            partition
+            for partition in range(self.keys.partitions)
+            if max(names, key=lambda n: _weight(n, partition)) == self.session
+        }
+
+    def figures(self, counts: Counts) -> dict[str, Any]:
+        now = time.time() + self.offset
+        return describe_workers(list(self.workers.values()), counts, self.again, now)
+
+    # -- counts
+
+    def _take_looks(self, looks: list[Any]) -> None:
+        self._looks = looks
+        self._counts = self._sum(looks)
+        filled = {partition for partition, look in enumerate(looks) if any(look[3])}
+        self._may_have = [partition in filled for partition in range(self.keys.partitions)]
+        # What stood there at two looks, the worker it is meant for does not want.
+        self._left_over = (filled & self._filled) - self._preferred
+        self._filled = filled
+        counts = self._counts
+        outbox = sum(look[4] for look in looks)
+        state = (counts.known, tuple(counts.ended.values()))
+        is_quiet = counts.waiting <= counts.frozen and not counts.in_hand and not outbox
+        # Two looks that agree: what moves between partitions while they are read is seen by one.
+        self._is_quiet = is_quiet and state == self._quiet_state and not self._busy
+        self._quiet_state = state if is_quiet else None
+
+    @property
+    def _busy(self) -> bool:
+        return self._threaded is None or any(self._moving) or bool(self._stock)
+
+    @property
+    def counts(self) -> Counts:
+        return self._counts
+
+    @property
+    def has_pending(self) -> bool:
+        return self.stay or not self._is_quiet
+
+    @property
+    def held(self) -> int:
+        return sum(look[1] for look in self._looks)
+
+    def held_until(self) -> float | None:
+        return None  # every tick wakes what is held
+
+    def wake(self, now: float) -> None:
+        """Every tick does."""
+
+    def front_sizes(self) -> list[int]:
+        return [sum(sizes) for sizes in zip(*(look[3] for look in self._looks), strict=True)]
+
+    # -- putting
+
+    def unknown(self, fingerprints: Sequence[int]) -> list[bool]:
+        """Only the popular cache is asked: what it does not know is a candidate."""
+        missing = set(self._popular.missing(fingerprints))
+        return [fingerprint in missing for fingerprint in fingerprints]
+
+    def put(self, records: Sequence[Record]) -> int:
+        """How many are sent; how many of them are new is known later."""
+        self._quiet_state, self._is_quiet = None, False
+        for partition, args in self._puts(records).items():
+            self._sent_to(partition)
+            self.tell(partition, "put", args, self._accepted)
+        self._popular.add_all([record.fingerprint for record in records])
+        return len(records)
+
+    def _accepted(self, new: Any) -> None:
+        if new:
+            self._feed()
+
+    def _sent_to(self, partition: int) -> None:
+        self._may_have[partition] = True
+
+    # -- leasing
+
+    def lease(self, order: Iterable[int], now: float, horizon: float) -> Host | None:
+        self._order, self._horizon = list(order), horizon
+        if not self._stock:
+            self._feed()
+        if not self._stock:
+            return None
+        host, records = self._stock.popleft()
+        self._firsts[host.id] = records
+        return host
+
+    def _feed(self) -> None:
+        """Ask for hosts: of the partitions preferred for us, of others when there are few."""
+        if self._asking or self._is_lost or self._threaded is None or self._stock:
+            return
+        candidates = [p for p in self._preferred if self._may_have[p]]
+        if not candidates and sum(map(len, self._names)) < _FEW_HOSTS:
+            candidates = list(self._left_over)
+            self._left_over.clear()
+        session = self.session
+        for partition in candidates[:_LEASES_AT_ONCE]:
+            self._asking += 1
+            self._moving[partition] += 1
+            self._may_have[partition] = False
+            now = time.time() + self.offset
+            args = [session, now, self._horizon, _HOSTS_A_LEASE, self.batch, *self._order]
+            self.tell(
+                partition,
+                "lease",
+                args,
+                lambda found, p=partition: self._found(session, p, found),  # type: ignore[misc]
+            )
+
+    def _found(self, session: str, partition: int, found: Any) -> None:
+        if session != self.session:
+            return
+        self._asking -= 1
+        self._moving[partition] -= 1
+        if len(found) == _HOSTS_A_LEASE:
+            self._may_have[partition] = True
+        for told in found:
+            host = self._leased(told)  # counted before the step took the first URLs
+            records = self._in_hand(host, [(told[8], data) for data in told[7]])
+            self._mine.update(record.fingerprint for record in records)
+            self._names[partition].add(host.name)
+            self._read_robots(host, records)
+        if not self._asking and not found:
+            self._feed()
+
+    def _read_robots(self, host: Host, records: list[Record]) -> None:
+        """Read the host's robots.txt, if another worker has it, before the host is stocked."""
+        name = host.name
+        keys = []
+        for scheme, port in (("http", "80"), ("https", "443")):
+            bare = name.rpartition(":")[2].isdigit() and ":" in name and not name.endswith("]")
+            keys.append((f"{scheme}://{name}" if bare else f"{scheme}://{name}:{port}").encode())
+        table = super().table("robots")
+        left, session = len(keys), self.session
+
+        def read(key: bytes, value: Any) -> None:
+            nonlocal left
+            left -= 1
+            if value is not None:
+                if len(self._robots.rows) >= _ROBOTS:
+                    self._robots.rows.clear()  # what is in use has been parsed
+                self._robots.rows[key] = value
+            if not left and session == self.session:
+                self._stock.append((host, records))
+                self.wake_engine()
+
+        assert self._threaded is not None
+        for key in keys:
+            call = table.get_call(key)  # type: ignore[attr-defined]
+            self._threaded.tell(call._replace(then=lambda value, k=key: read(k, value)))
+
+    def refill(self, host: Host, choice: Sequence[int]) -> list[Record]:
+        records = self._firsts.pop(host.id, [])
+        for record in records:
+            self._remember(record.fingerprint, record.url)
+        return records
+
+    def release(self, host: Host, now: float, horizon: float) -> None:
+        partition = self.keys.of_host(host.name)
+        self._firsts.pop(host.id, None)
+        self._names[partition].discard(host.name)
+        host.is_leased = False
+        hold = "hold" if host.next_at > now + horizon else ""
+        args = [self.session, host.name, *self._row(host), hold]
+        self._moving[partition] += 1
+        session = self.session
+
+        def released(answer: Any) -> None:
+            if session == self.session:
+                self._moving[partition] -= 1
+                self._sent_to(partition)
+                self._feed()
+
+        self.tell(partition, "release", args, released)
+        self._rest(host)
+
+    # -- ending
+
+    def done(self, ending: Ending, then: Callable[[bool], None] | None = None) -> None:
+        record = ending.record
+        self._quiet_state, self._is_quiet = None, False
+        if record.fingerprint not in self._mine:
+            # Of a session that was lost: somebody else fetches it again, or has done so.
+            if then is not None:
+                then(False)
+            return
+        self._mine.discard(record.fingerprint)
+        self._remember(record.fingerprint, record.url)
+        batch, ending.batch = ending.batch, Batch()
+        local = Batch()
+        for write in batch.writes:
+            (local if write[0] in self._local_tables else ending.batch).writes.append(write)
+        self._write_local(local)
+        own = self.keys.of_host(record.host)
+        self.exchanged += sum(self.keys.of_host(link.host) != own for link in ending.links)
+
+        def settled(stands: bool) -> None:
+            if not stands:
+                undo = Batch()
+                for table, key, value in local.writes:
+                    if value is not None:
+                        undo.delete(table, key)
+                self._write_local(undo)
+            if then is not None:
+                then(stands)
+
+        super().done(ending, settled)
+        self._popular.add_all([link.fingerprint for link in ending.links])
+        for link in ending.links:
+            self._sent_to(self.keys.of_host(link.host))
+        self._pages += ending.outcome in PAGE_OUTCOMES
+        self._counts.ended[ending.outcome] += 1
+        self._counts.waiting -= 1
+
+    def retry(self, record: Record) -> None:
+        if record.fingerprint in self._mine:
+            self._mine.discard(record.fingerprint)
+            super().retry(record)
+
+    def give_back(self, host: Host, records: Sequence[Record]) -> None:
+        self._mine.difference_update(record.fingerprint for record in records)
+        super().give_back(host, records)
+
+    def _write_local(self, batch: Batch) -> None:
+        if not batch:
+            return
+        writes = self._local.batch()
+        for table, key, value in batch.writes:
+            if value is None:
+                writes.delete(key, self._handles[table])
+            else:
+                writes.put(key, value, self._handles[table])
+        self._local.write(writes)
+
+    # -- side tables and looking
+
+    def commit(self, batch: Batch) -> None:
+        local, shared = Batch(), Batch()
+        for write in batch.writes:
+            (local if write[0] in self._local_tables else shared).writes.append(write)
+            if write[0] == "robots" and write[2] is not None:
+                self._robots.rows[write[1]] = write[2]
+        self._write_local(local)
+        for partition, script, args in self._write_steps(shared):
+            self.tell(partition, script, args)
+
+    def table(self, name: str) -> Table:
+        if name in self._local_tables:
+            return self._local.table(name)
+        return self._robots if name == "robots" else super().table(name)
+
+    async def read(self, table: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Rows of a shared table, without making the crawl wait."""
+        shared: Any = super().table(table)
+        if self._threaded is None:
+            rows: list[bytes | None] = shared.get_many(keys)
+            return rows
+        return await self._gather([shared.get_call(key) for key in keys])
+
+    async def _gather(self, calls: list[Call]) -> list[Any]:
+        assert self._threaded is not None
+        answers: list[Any] = [None] * len(calls)
+        if not calls:
+            return answers
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        left = len(calls)
+
+        def hear(at: int, answer: Any) -> None:
+            nonlocal left
+            answers[at] = answer
+            left -= 1
+            if not left and not future.done():
+                future.set_result(None)
+
+        for at, call in enumerate(calls):
+            self._threaded.tell(call._replace(then=lambda answer, at=at: hear(at, answer)))  # type: ignore[misc]
+        await future
+        return answers
+
+    async def find_page(self, fingerprint: int) -> EndedPage | None:
+        """How a URL ended, wherever; None if it did not."""
+        calls = []
+        for partition in range(self.keys.partitions):
+            key = f"{self.keys.tag(partition)}:pages"
+            calls.append(Call("", None, ("HGET", key, FINGERPRINT.pack(fingerprint))))
+        rows = await self._gather(calls)
+        row = next((row for row in rows if row is not None), None)
+        return EndedPage.unpack(row) if row is not None else None
+
+    def _remember(self, fingerprint: int, url: str) -> None:
+        if len(self._urls) >= _URLS:
+            self._urls.clear()
+        self._urls[fingerprint] = url
+
+    def url_of(self, fingerprint: int) -> str | None:
+        """Of what this worker met lately; what others fetched is asked for by `find_page`."""
+        return self._urls.get(fingerprint)
+
+    def find(self, fingerprint: int) -> Known | None:
+        return None
+
+    def host(self, name: str) -> Host | None:
+        return self._active.get(host_id(name))
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._threaded is not None:
+            for host, records in self._stock:
+                self.give_back(host, records)
+                self.release(host, time.time(), self._horizon)
+            self._stock.clear()
+            if not self._threaded.settle(_SETTLE_SECS):
+                logger.warning("Redis did not answer to the end: other workers take over the rest")
+            for partition in range(self.keys.partitions):
+                self.tell(partition, "leave", [self.session])
+            self._say_worker(lambda call: self._command(*call.args), is_leaving=True)
+            self._threaded.settle(_SETTLE_SECS)
+            self._threaded.close()
+            self._threaded = None
+        self._handles.clear()
+        self._local.close()
+        self.direct.close()
+
+
+def _weight(name: str, partition: int) -> int:
+    return xxhash.xxh3_64_intdigest(f"{name} {partition}".encode())

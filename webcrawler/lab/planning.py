@@ -1,0 +1,65 @@
+"""How much a very large crawl needs, from measured costs. A model, and it says so."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from webcrawler.lab.simulation import Outcome
+
+PAGES = 15_000_000_000
+DAYS = 28
+LOAD = 0.7  # share of its measured rate that a worker is asked for
+_TERABYTE = 1e12
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One way of crawling: what a worker does, and what all of them need together."""
+
+    name: str
+    rate: float  # pages a second of one worker, measured
+    workers: int
+    cores: float
+    memory_gb: float
+    stored_tb: dict[str, float]  # by part of the job folder
+
+
+def read_costs(path: Path) -> dict[str, dict[str, Any]]:
+    """What benchmarks/crawl.py wrote of the first site: figures by crawler."""
+    told = json.loads(path.read_text(encoding="utf-8"))
+    site: dict[str, dict[str, Any]] = next(iter(told["sites"].values()))
+    return {name: figures for name, figures in site.items() if name.startswith("ours")}
+
+
+def needs(costs: dict[str, dict[str, Any]], pages: int = PAGES, days: float = DAYS) -> list[Need]:
+    """The needs of each way of crawling that was measured."""
+    wanted = pages / (days * 86_400)
+    answer = []
+    for name, figures in costs.items():
+        workers = math.ceil(wanted / (figures["rate"] * LOAD))
+        cores = figures["cpu_ms"] / 1000 * wanted / LOAD
+        stored = {
+            part: size / figures["pages"] * pages / _TERABYTE
+            for part, size in figures["stored"].items()
+            if size
+        }
+        memory = workers * figures["peak_mb"] / 1024
+        answer.append(Need(name, figures["rate"], workers, cores, memory, stored))
+    return answer
+
+
+def hosts_at_once(outcome: Outcome, pages: int = PAGES, days: float = DAYS) -> float:
+    """Hosts that must be open for fetching at any time for such a rate: delay plus fetch time."""
+    fetch_secs = outcome.busy_secs / max(1, outcome.fetches)
+    return pages / (days * 86_400) * (max(1.0, fetch_secs) + fetch_secs)
+
+
+def frontier_workers(outcome: Outcome, pages: int = PAGES, days: float = DAYS) -> float:
+    """Cores that the frontier alone needs, from what it cost in this simulation."""
+    return outcome.frontier_secs / max(1, outcome.pages) * pages / (days * 86_400)

@@ -1,0 +1,1 @@
+"""Spiders: `web` (anywhere), `site` (the seeds' hosts), `directory` (below the seeds)."""
