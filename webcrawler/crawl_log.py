@@ -87,9 +87,11 @@ class CrawlLog:
                 os.write(self._descriptor, data[written:])
         except OSError as error:
             self._cut_torn_line()
-            raise StoreError(
+            raise StoreError.of(
+                error,
+                self._path,
                 f"cannot write {self._path}: {error.strerror}; start the same command again when "
-                f"that is mended: nothing that was committed is lost"
+                f"that is mended: nothing that was committed is lost",
             ) from None
 
     def _cut_torn_line(self) -> None:

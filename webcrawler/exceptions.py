@@ -10,6 +10,12 @@ WebcrawlerError
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Self
+
 
 class WebcrawlerError(Exception):
     """The root of the tree."""
@@ -43,6 +49,16 @@ class JobError(UserError):
 
 class StoreError(WebcrawlerError):
     """The frontier's store cannot go on: a full disk, a corrupt file, a lost server."""
+
+    @classmethod
+    def of(cls, error: BaseException, path: Path, otherwise: str) -> Self:
+        """What went wrong at a path: a full disk has one sentence, whatever met it first."""
+        if "no space left" in str(error).lower():
+            otherwise = (
+                f"the disk with {path} is full: free some space and start the same command "
+                f"again; nothing that was committed is lost"
+            )
+        return cls(otherwise)
 
 
 def _shown(value: object) -> str:

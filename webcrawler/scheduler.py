@@ -15,7 +15,8 @@ import asyncio
 import json
 import logging
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from scrapy import Request, signals
 from scrapy.core.scheduler import BaseScheduler
@@ -53,7 +54,25 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 logger = logging.getLogger(__name__)
+P = ParamSpec("P")
+R = TypeVar("R")
 _MOST_CHANGES = 20  # how often a middleware may send a URL back without calling it a retry
+
+
+def _or_stop(
+    method: Callable[Concatenate[FrontierScheduler, P], R],
+) -> Callable[Concatenate[FrontierScheduler, P], R | None]:
+    """A store that fails anywhere within ends the crawl, once and in one sentence."""
+
+    @wraps(method)
+    def guarded(self: FrontierScheduler, /, *args: P.args, **kwargs: P.kwargs) -> R | None:
+        try:
+            return method(self, *args, **kwargs)
+        except StoreError as error:
+            self._stop(error)
+            return None
+
+    return guarded
 
 
 class FrontierScheduler(BaseScheduler):
@@ -139,19 +158,18 @@ class FrontierScheduler(BaseScheduler):
             # Handed out, but the engine was stopped before it was through with it.
             self._visits.discard(visit)
         self._write_stats()
-        for listener in self.before_close:
-            listener()
-        self.log.close()
-        try:
-            self._crawl.close()
-        except StoreError as error:
-            # What could not be written is what a crash would lose: nothing that was committed.
-            self._crawl.error = self._crawl.error or error
+        for step in (*self.before_close, self.log.close, self._crawl.close):
+            try:
+                step()
+            except StoreError as error:
+                # What could not be written is what a crash would lose: nothing that was committed.
+                self._stop(error)
 
     def has_pending_requests(self) -> bool:
         self._end_visits()
         return self._frontier.has_pending
 
+    @_or_stop
     def next_request(self) -> Request | None:
         self._end_visits()
         if self._max_pages and not self._may_begin_page():
@@ -167,6 +185,10 @@ class FrontierScheduler(BaseScheduler):
         return None
 
     def enqueue_request(self, request: Request) -> bool:
+        return bool(self._enqueue(request))
+
+    @_or_stop
+    def _enqueue(self, request: Request) -> bool:
         visit: Visit | None = request.meta.get(META_KEY)
         if visit is not None and visit in self._visits and not visit.was_answered:
             return self._go_on(visit, request)
@@ -184,8 +206,9 @@ class FrontierScheduler(BaseScheduler):
 
     # -- what our own spiders and pipelines use
 
+    @_or_stop
     def put_seeds(self, urls: Sequence[str]) -> int:
-        """Put URLs as seeds; how many were new."""
+        """Put URLs as seeds; how many were new, None if the store has failed."""
         fingerprint, queue = self._crawl.canonicalizer.fingerprint, self._crawl.prioritizer.queue
         records = [
             Record(url, fingerprint(url), host_key(url), queue(0), is_seed=True) for url in urls
@@ -213,6 +236,11 @@ class FrontierScheduler(BaseScheduler):
                 admit(url)
                 self.linker.forget()
         self.put_seeds(urls)
+
+    def abandon(self, visit: Visit, error: StoreError) -> None:
+        """What a page is kept in has failed: it has not ended, and the crawl stops."""
+        self._visits.discard(visit)
+        self._stop(error)
 
     # -- robots.txt
 
@@ -381,6 +409,7 @@ class FrontierScheduler(BaseScheduler):
         visit.body_bytes = len(response.body)
         visit.content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
 
+    @_or_stop
     def _left(self, request: Request, result: Any) -> None:
         """The downloader: a request left it. Its host may be hit again, after its delay."""
         visit: Visit | None = request.meta.get(META_KEY)
@@ -481,6 +510,7 @@ class FrontierScheduler(BaseScheduler):
         if visit is not None:
             item.outcome, item.reason = "failed", f"pipeline: {type(failure.value).__name__}"
 
+    @_or_stop
     def _end_visits(self) -> None:
         """End the URLs whose requests have left the engine."""
         if not self._leaving:
@@ -503,11 +533,7 @@ class FrontierScheduler(BaseScheduler):
         # The line first: after a crash between the two the page is fetched again and has two
         # lines, which is better than none.
         self.log.write(visit, ending)
-        try:
-            self._frontier.done(ending, lambda stands: self._ended(visit, ending, stands))
-        except StoreError as error:
-            self._stop(error)
-            return
+        self._frontier.done(ending, lambda stands: self._ended(visit, ending, stands))
         if self._max_pages and self._pages >= self._max_pages and not self._is_closing:
             self._is_closing = True
             _schedule_coro(self._crawler.engine.close_spider_async(reason="max_pages"))
@@ -561,10 +587,11 @@ class FrontierScheduler(BaseScheduler):
 
     def _stop(self, error: StoreError) -> None:
         """The store cannot go on: say it once, and end."""
-        if not self._is_closing:
-            self._is_closing = True
+        if self._crawl.error is None:
             self._crawl.error = error
             logger.critical(str(error))
+        if not self._is_closing:
+            self._is_closing = True
             _schedule_coro(self._crawler.engine.close_spider_async(reason="store"))
 
     # -- limits and figures

@@ -254,7 +254,8 @@ def test_requests_survive_a_kill(crawls: Crawls) -> None:
     with OddServer({("own.test", "/binary"): [Answer(ending="hang"), Answer()]}) as server:
         seed = server.url("own.test")
         command = crawls.start(str(spider), seed)
-        command.until(lambda: "/binary" in server.paths("own.test"))
+        # Asked for, and the page that asks for all of them has ended.
+        command.until(lambda: "/binary" in server.paths("own.test") and crawls.report["pages"])
         command.kill()
         errors = [line for line in command.stderr.splitlines() if " ERROR: " in line]
         assert len(errors) == 2

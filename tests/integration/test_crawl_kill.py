@@ -181,7 +181,7 @@ def test_ctrl_c_twice_stops_at_once(crawls: Crawls, slow_site: OddServer) -> Non
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "disk"
     folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(folder)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", str(folder)]
     if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
         pytest.skip("a file system of its own needs root")
     yield folder
@@ -210,9 +210,11 @@ def fill(folder: Path) -> Path:
     return path
 
 
-def test_a_full_disk(crawls: Crawls, small_disk: Path) -> None:
+@pytest.mark.parametrize("made", ["links", "everything"])
+def test_a_full_disk(crawls: Crawls, small_disk: Path, made: str) -> None:
     with SampleServer(SampleWeb.plain(hosts=4, pages=100)) as server:
         crawls.name = "disk/job"
+        crawls.settings = PIPELINES if made == "everything" else {}
         command = crawls.start("web", server.seeds, POLITENESS_MIN_DELAY=0.3)
         command.until(lambda: len(crawls.log) >= 10)
         filler = fill(small_disk)

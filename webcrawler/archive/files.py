@@ -218,4 +218,4 @@ def _is_at(descriptor: int, path: Path) -> bool:
 
 
 def _trouble(doing: str, path: Path, error: OSError) -> StoreError:
-    return StoreError(f"cannot {doing} {path}: {error.strerror or error}")
+    return StoreError.of(error, path, f"cannot {doing} {path}: {error.strerror or error}")

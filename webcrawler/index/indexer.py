@@ -42,6 +42,7 @@ from webcrawler.tables import Batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
     from webcrawler.index.fulltext import FullTextIndex
     from webcrawler.index.inlinks import Inlinks
@@ -80,6 +81,10 @@ class Indexer:
         self._done = Batch()
         self._turn = 0
         self.counts: Counter[str] = Counter()  # what was done, for stats
+
+    @property
+    def folder(self) -> Path:
+        return self._index.folder
 
     @property
     def pending(self) -> int:

@@ -29,8 +29,8 @@ MAX_CHARS = 16_000_000  # of the pages that are put together: what memory holds 
 class IndexThread:
     """Runs an indexer. `add` never waits; `backlog` says when the crawl should.
 
-    What goes wrong in the thread ends it, and is raised by the next `add`, and by `close`. Nothing
-    is lost then: the journal has it.
+    What goes wrong in the thread ends it, and is raised by the next `add`, `backlog` or `close`.
+    Nothing is lost then: the journal has it.
     """
 
     def __init__(
@@ -56,6 +56,7 @@ class IndexThread:
     @property
     def backlog(self) -> int:
         """How many pages wait to be indexed, in memory."""
+        self._check()
         return self._notes.qsize() + len(self._group)
 
     def start(self) -> None:
@@ -83,7 +84,9 @@ class IndexThread:
 
     def _check(self) -> None:
         if self._error is not None:
-            raise StoreError(f"the index cannot go on: {self._error}") from self._error
+            raise StoreError.of(
+                self._error, self._indexer.folder, f"the index cannot go on: {self._error}"
+            ) from self._error
 
     def _run(self) -> None:
         try:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from scrapy.exceptions import DropItem
+
 from webcrawler.crawl import Crawl
+from webcrawler.exceptions import StoreError
 from webcrawler.items import Page
 
 if TYPE_CHECKING:
@@ -14,7 +17,10 @@ if TYPE_CHECKING:
 
 
 class PagePipeline:
-    """Passes pages that belong to a visit to `process_page`, and everything else on."""
+    """Passes pages that belong to a visit to `process_page`, and everything else on.
+
+    A full disk is not the page's fault: the crawl stops, and the page is fetched again later.
+    """
 
     def __init__(self, crawl: Crawl) -> None:
         self.crawl = crawl
@@ -25,7 +31,11 @@ class PagePipeline:
 
     async def process_item(self, item: Any) -> Any:
         if isinstance(item, Page) and item.visit is not None:
-            await self.process_page(item)
+            try:
+                await self.process_page(item)
+            except StoreError as error:
+                self.crawl.scheduler.abandon(item.visit, error)
+                raise DropItem("not kept: the crawl stops") from error
         return item
 
     async def process_page(self, page: Page) -> None:

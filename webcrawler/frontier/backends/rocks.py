@@ -234,11 +234,6 @@ def explain(error: Exception, folder: Path) -> StoreError:
         return StoreError(
             f"the crawl in {folder.parent} is already running: stop it first, or use another job"
         )
-    if "no space left" in text.lower():
-        return StoreError(
-            f"the disk with {folder} is full: free some space and start the same command again; "
-            f"nothing that was committed is lost"
-        )
     if "permission denied" in text.lower():
         return StoreError(f"no permission to write to {folder}")
     if "corruption" in text.lower() or "checksum" in text.lower():
@@ -246,4 +241,6 @@ def explain(error: Exception, folder: Path) -> StoreError:
             f"the frontier in {folder} is damaged ({text.strip()[:200]}): start from a checkpoint "
             f"(docs/frontier.md, 'Checkpoints')"
         )
-    return StoreError(f"the frontier in {folder} cannot be used: {text.strip()[:300]}")
+    return StoreError.of(
+        error, folder, f"the frontier in {folder} cannot be used: {text.strip()[:300]}"
+    )
