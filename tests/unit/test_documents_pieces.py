@@ -30,6 +30,12 @@ HOSTILE = {
     "100,000 attributes with quoted >": (
         "'<a ' + ' '.join(f'a{i}' + '=\"<>\"' * (i % 800 == 0) for i in range(100_000)) + '>'"
     ),
+    "100,000 attributes with > in single quotes": (
+        "'<a ' + ' '.join(f'a{i}' + '= \\'\">\\'' * (i % 200 == 0) for i in range(100_000)) + '>'"
+    ),
+    "a megabyte of tags of two kilobytes": (
+        "('<a ' + ' '.join(f'a{i}' for i in range(350)) + '>x</a>') * 500"
+    ),
     "100,000 attributes in what looks like a script": (
         "'<x y=\"<script>\">' + '<a ' + ' '.join(f'a{i}' for i in range(100_000)) + '></script>'"
     ),
@@ -113,6 +119,23 @@ def test_a_long_page_that_is_mostly_script_is_read_as_a_whole() -> None:
     assert document.problems == []
 
 
+@pytest.mark.parametrize(
+    ("tag", "is_whole"),
+    [
+        (b"<a href='x' title=\"it's > 1\">", False),
+        (b"<a href='x>y'>", False),
+        (b'<a href = "x>y">', False),
+        (b'<a href="x" title="y">', True),
+        (b"<a href='x' alt=\"\" title=it's>", True),
+        (b'<p>he said "<b>no</b>", or 1 > 0', True),
+        (b"<a " + b"x " * 1_200 + b">", False),
+        (b"<a " + b"x " * 900 + b">", True),
+    ],
+)
+def test_a_long_page_is_read_as_a_whole_if_no_tag_can_be_long(tag: bytes, is_whole: bool) -> None:
+    assert is_tame(b"<p>some words</p>" * 9_000 + tag + b"<p>more</p>") is is_whole
+
+
 def test_hostile_ones_are_not() -> None:
     assert not is_tame(b"<div>" * 8_000)
     assert not is_tame(b"".join(b"<b %d>" % i for i in range(2000)) + b"<p>x" * 2000)
@@ -151,6 +174,5 @@ def test_the_same_links_and_text_in_pieces(monkeypatch: pytest.MonkeyPatch) -> N
         return document.links, document.text, document.title, document.language, document.problems
 
     in_pieces = read()
-    monkeypatch.setattr(html, "is_long", lambda markup: False)
     monkeypatch.setattr(html, "is_tame", lambda markup: True)
     assert in_pieces == read()

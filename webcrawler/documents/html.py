@@ -13,7 +13,7 @@ from webcrawler.documents.html_elements import Elements
 from webcrawler.documents.html_text import fold, text_of
 from webcrawler.documents.language import declared, detected
 from webcrawler.documents.options import DEFAULTS
-from webcrawler.documents.pieces import is_long, is_tame, pieces, without_scripts
+from webcrawler.documents.pieces import is_tame, pieces, without_scripts
 from webcrawler.documents.xhtml import as_html
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ _OTHER_MARKUP = frozenset({"utf-16le", "utf-16be", "iso-2022-jp"})
 # resiliparse's search for the main content reads all that is in a block at each of its ancestors.
 # Within so many elements, all text is main text.
 _TOO_DEEP = ">".join("*" * 128)
+# And its time grows with the square of the page. From here on too, all text is main text.
+_MAIN_BYTES = 1 << 17
 
 # A tree takes ten times its markup. Up to here the trees of all pieces are kept, since parsing them
 # anew for links, text and title would take most of a page's time.
@@ -73,11 +75,10 @@ class HTMLDocument(Document):
     @lazy(nothing)
     def _tree(self) -> Any:
         """The whole tree; None where the document must be read in pieces."""
-        if is_long(self._markup):
-            if is_tame(self._short_markup):
-                return HTMLTree.parse(self._short_markup.decode("utf-8", "replace"))
-        elif is_tame(self._markup):
+        if is_tame(self._markup):
             return HTMLTree.parse(self._decoded.text)
+        if is_tame(self._short_markup):
+            return HTMLTree.parse(self._short_markup.decode("utf-8", "replace"))
         return None
 
     @lazy(list)
@@ -154,7 +155,8 @@ class HTMLDocument(Document):
 
     @lazy(str)
     def main_text(self) -> str:
-        if self._tree is None or self._tree.document.matches(_TOO_DEEP):
+        is_long = min(len(self._markup), len(self._short_markup)) > _MAIN_BYTES
+        if is_long or self._tree is None or self._tree.document.matches(_TOO_DEEP):
             return self.text
         # Without formatting: that of lists costs memory without limit.
         text = extract_plain_text(self._tree, preserve_formatting=False, main_content=True)

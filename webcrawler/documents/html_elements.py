@@ -93,8 +93,9 @@ class Elements:
                 href = node.getattr("href")
                 if not href or (href[0] == "#" and not has_base):
                     continue  # to the page itself
-                if "#" in href:
-                    href = _without_fragment(href)
+                end = href.find("#")
+                if end > 0 and href[end - 1] > " ":
+                    href = href[:end]
                 url = resolved.get(href, _UNRESOLVED)
                 if url == _UNRESOLVED:
                     url = target(href)

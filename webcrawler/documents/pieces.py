@@ -34,6 +34,14 @@ _WHOLE_BYTES = 1 << 17
 _WHOLE_CLONES = 2_000_000
 _CLOSED_SHARE = 0.3
 
+# Longer documents too, if no tag can hide many attributes: a megabyte of tags that are as long as
+# this takes 0.3 seconds.
+_TIDY_WHOLE_BYTES = 1 << 20
+_SHORT_TAG = 2_048
+_LONG_TAG = re.compile(rb"<[^>]{%d}" % _SHORT_TAG)
+# A quoted ">": no other quotation mark of its kind stands between it and the one behind the "=".
+_QUOTED_END = re.compile(rb"=[\t\n\f\r ]*+(?:\"[^\">]*+>|'[^'>]*+>)")
+
 # A piece: at worst 0.05 seconds, for attributes. A small one where its formatting tags forbid it.
 _PIECE_TAGS = 4_000
 _PIECE_BYTES = 1 << 15
@@ -69,11 +77,6 @@ _RAW = re.compile(rb"<(?:(!--)|(script|style)[\t\n\f\r />])", re.IGNORECASE)
 Positions = npt.NDArray[np.intp]
 
 
-def is_long(markup: bytes) -> bool:
-    """Whether the markup is too long to be parsed as a whole; without scripts it may not be."""
-    return len(markup) > _WHOLE_BYTES
-
-
 def without_scripts(markup: bytes) -> bytes:
     """The markup without comments and the content of scripts and style sheets.
 
@@ -90,7 +93,7 @@ def without_scripts(markup: bytes) -> bytes:
 
 def is_tame(markup: bytes) -> bool:
     """Whether the markup can be given to a parser as it is."""
-    if is_long(markup):
+    if len(markup) > _WHOLE_BYTES and not _has_short_tags(markup):
         return False
     is_less_than = np.frombuffer(markup, np.uint8) == ord("<")
     if np.count_nonzero(is_less_than) <= _SMALL_TAGS:
@@ -127,6 +130,15 @@ def pieces(markup: bytes) -> Iterator[bytes | None]:
         start, first = end, last
     if start < len(markup):
         yield None
+
+
+def _has_short_tags(markup: bytes) -> bool:
+    """Whether it is certain that no tag is longer than `_SHORT_TAG`, and so has few attributes.
+
+    A tag ends at the first ">" that is not quoted, and this looks as if none were.
+    """
+    is_long = len(markup) > _TIDY_WHOLE_BYTES
+    return not (is_long or _QUOTED_END.search(markup) or _LONG_TAG.search(markup))
 
 
 class _Tags:
