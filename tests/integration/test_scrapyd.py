@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.parse
 import urllib.request
@@ -19,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.crawling import PATIENCE, ROOT, read_log
-from tests.odd_server import Answer, OddServer, page
+from tests.odd_server import Answer, Asked, OddServer, page
+from tests.redis_server import RedisServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 BIN = Path(sys.executable).parent
 DATA = ("frontier/backends/lua/probe.lua", "ui/probe.html", "ui/probe.css", "index/probe.json")
 PAGES = 30
+HOSTS = [f"host-{number}.test" for number in range(8)]
 
 
 def wait_for(what: Callable[[], Any]) -> Any:
@@ -178,3 +181,54 @@ def test_a_job_that_is_refused_says_why_in_its_log(project: Path, scrapyd: Scrap
     job = scrapyd.schedule(seeds="http://")
     scrapyd.wait(job)
     assert "argument seeds='http://' is not understood" in scrapyd.log(job)
+
+
+@pytest.fixture
+def redis() -> Iterator[RedisServer]:
+    server = RedisServer()
+    yield server
+    server.close()
+
+
+def test_several_jobs_are_workers_of_one_crawl(scrapyd: Scrapyd, redis: RedisServer):
+    """After the deployment above. A chain of pages goes on until the test has seen enough."""
+    paths = [f"/{number}.html" for number in range(5)]
+    is_shared, is_over = threading.Event(), threading.Event()
+    with OddServer({(host, "/robots.txt"): Answer(404) for host in HOSTS}) as web:
+        everything = [web.url(host, path) for host in HOSTS[1:] for path in paths]
+
+        def chain(asked: Asked) -> Answer:
+            if is_over.is_set() or asked.path in paths:
+                return Answer()
+            links = everything if is_shared.is_set() else []
+            return page(f"/{len(asked.path)}{asked.path}", *links)
+
+        web.answers[HOSTS[0]] = chain
+        settings = [
+            "FRONTIER_BACKEND=redis",
+            f"REDIS_URL={redis.url}",
+            "DNS_HOSTS=*.test=127.0.0.1",
+            "POLITENESS_MIN_DELAY=0.1",
+        ]
+        seeds = ",".join(web.url(host) for host in HOSTS)
+        jobs = [scrapyd.schedule(*settings, seeds=seeds, job="shared") for _ in range(2)]
+        folder = scrapyd.folder / "crawls/shared"
+
+        def logged() -> list[str]:
+            return [line["url"] for job in folder.glob("worker-*") for line in read_log(job)]
+
+        wait_for(lambda: redis.client().hlen("{shared}:workers") == 2)
+        is_shared.set()
+        wait_for(lambda: set(everything) <= set(logged()))
+        scrapyd.ask("cancel", project="webcrawler", job=jobs[0])
+        scrapyd.wait(jobs[0])
+        is_over.set()
+        scrapyd.wait(jobs[1])
+        asked = [web.url(a.host, a.path) for a in web.asked if a.path != "/robots.txt"]
+        assert sorted(asked) == sorted(logged()), "each page once, by one of them"
+        assert len(set(asked)) == len(asked)
+    reports = [json.loads(path.read_text()) for path in folder.glob("worker-*/report.json")]
+    assert sorted(report["reason"] for report in reports) == ["finished", "shutdown"]
+    for job in jobs:
+        assert "Traceback" not in scrapyd.log(job)
+        assert "a worker is gone" not in scrapyd.log(job), "it left its hosts behind"

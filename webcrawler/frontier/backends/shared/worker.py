@@ -88,6 +88,7 @@ class WorkerStore(RedisStore):
         self._moving = [0] * partitions  # leases and releases under way
         self._may_have = [True] * partitions  # whether its front queues may be filled
         self._asking = 0
+        self._is_leaving = False
         self._looks: list[Any] = []
         self._filled: set[int] = set()
         self._left_over: set[int] = set()
@@ -388,6 +389,8 @@ class WorkerStore(RedisStore):
         """Ask for hosts: of the partitions preferred for us, of others when there are few."""
         if self._asking or self._is_lost or self._threaded is None or self._stock:
             return
+        if self._is_leaving:
+            return
         candidates = [p for p in self._preferred if self._may_have[p]]
         if not candidates and sum(map(len, self._names)) < _FEW_HOSTS:
             candidates = list(self._left_over)
@@ -605,11 +608,14 @@ class WorkerStore(RedisStore):
         if self._timer is not None:
             self._timer.cancel()
         if self._threaded is not None:
+            self._is_leaving = True
+            # A lease under way would leave its hosts with a worker that is gone.
+            is_answered = self._threaded.settle(_SETTLE_SECS)
             for host, records in self._stock:
                 self.give_back(host, records)
                 self.release(host, time.time(), self._horizon)
             self._stock.clear()
-            if not self._threaded.settle(_SETTLE_SECS):
+            if not (is_answered and self._threaded.settle(_SETTLE_SECS)):
                 logger.warning("Redis did not answer to the end: other workers take over the rest")
             for partition in range(self.keys.partitions):
                 self.tell(partition, "leave", [self.session])
