@@ -198,17 +198,30 @@ def _redis(read: Reader) -> RedisConfig:
         port = int(read.get("REDIS_PORT") or 6379)
     except ValueError:
         raise SettingError("REDIS_PORT", read.get("REDIS_PORT"), "a port number") from None
+    url = str(read.get("REDIS_URL") or params.pop("url", ""))
+    sentinels = tuple(_address("REDIS_SENTINELS", word) for word in read.words("REDIS_SENTINELS"))
+    if url and sentinels:
+        raise SettingError("REDIS_URL", url, "left out where REDIS_SENTINELS say where Redis is")
     return RedisConfig(
-        url=str(read.get("REDIS_URL") or params.pop("url", "")),
+        url=url,
         host=str(read.get("REDIS_HOST") or "localhost"),
         port=port,
         params=params,
+        sentinels=sentinels,
+        master=str(read.get("REDIS_SENTINEL_MASTER")),
         partitions=read.integer("FRONTIER_PARTITIONS", 1, 1024),
         buckets=read.integer("FRONTIER_SEEN_BUCKETS", 1),
         lease_secs=read.number("FRONTIER_LEASE_SECS", 1),
         stay=read.boolean("FRONTIER_STAY"),
         seeds_key=str(read.get("REDIS_START_URLS_KEY") or "%(name)s:start_urls"),
     )
+
+
+def _address(name: str, word: str) -> tuple[str, int]:
+    host, _, port = word.rpartition(":")
+    if not host or not port.isdigit():
+        raise SettingError(name, word, "hosts and ports, as in 10.0.0.1:26379,10.0.0.2:26379")
+    return host, int(port)
 
 
 def _policies(read: Reader) -> Policies:

@@ -47,6 +47,8 @@ SETTINGS: dict[str, Setting] = {
     "FRONTIER_SEEN_BUCKETS": Setting(
         1024, "redis: sets of fingerprints a partition; 512 URLs each stay compact"
     ),
+    "REDIS_SENTINELS": Setting([], "host:port of each Sentinel, instead of REDIS_URL"),
+    "REDIS_SENTINEL_MASTER": Setting("mymaster", "what the Sentinels call the Redis to use"),
     # -- politeness
     "POLITENESS_MIN_DELAY": Setting(1.0, "seconds between two fetches of a host, at least"),
     "POLITENESS_LATENCY_FACTOR": Setting(1.0, "and at least this many times the last fetch time"),

@@ -70,6 +70,7 @@ def test_back_queues_grow_with_the_concurrency():
         ("CONCURRENT_REQUESTS", 0),
         ("URL_MAX_LENGTH", 1),
         ("DEPTH_LIMIT", "deep"),
+        ("REDIS_SENTINELS", "nowhere"),
     ],
 )
 def test_wrong_values_name_the_setting_the_value_and_what_is_allowed(name, value):

@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import redis
+from redis.backoff import NoBackoff
 from redis.cluster import RedisCluster
+from redis.retry import Retry
+from redis.sentinel import MasterNotFoundError, Sentinel
 
 from webcrawler.exceptions import StoreError
 
@@ -21,12 +24,14 @@ GONE = (redis.ConnectionError, redis.TimeoutError, redis.BusyLoadingError, OSErr
 
 @dataclass(frozen=True, slots=True)
 class RedisConfig:
-    """Where Redis is: scrapy-redis's own settings."""
+    """Where Redis is: scrapy-redis's own settings, or Sentinels that know where."""
 
     url: str = ""
     host: str = "localhost"
     port: int = 6379
     params: dict[str, Any] = field(default_factory=dict)
+    sentinels: tuple[tuple[str, int], ...] = ()
+    master: str = "mymaster"
     partitions: int = 64
     buckets: int = 1024
     lease_secs: float = 30.0
@@ -35,6 +40,9 @@ class RedisConfig:
 
     @property
     def place(self) -> str:
+        if self.sentinels:
+            names = ", ".join(f"{host}:{port}" for host, port in self.sentinels)
+            return f"{self.master} of the Sentinels {names}"
         return self.url or f"{self.host}:{self.port}"
 
 
@@ -44,7 +52,9 @@ def connect(config: RedisConfig) -> Any:
     options["decode_responses"] = False
     try:
         client: Any
-        if config.url:
+        if config.sentinels:
+            client = _master(config, options)
+        elif config.url:
             client = redis.Redis.from_url(config.url, **options)
         else:
             client = redis.Redis(host=config.host, port=config.port, **options)
@@ -71,6 +81,15 @@ def connect(config: RedisConfig) -> Any:
     return client
 
 
+def _master(config: RedisConfig, options: dict[str, Any]) -> Any:
+    """A client of whatever is the master when a connection is made: after a failover, another."""
+    # One that does not answer is not asked again: the next Sentinel is.
+    own: dict[str, Any] = {"socket_timeout": 2, "socket_connect_timeout": 2}
+    own |= {"retry": Retry(NoBackoff(), 0), **options.pop("sentinel_kwargs", {})}
+    make: Any = Sentinel  # it has no types
+    return make(config.sentinels, sentinel_kwargs=own).master_for(config.master, **options)
+
+
 @contextmanager
 def explained(place: str) -> Iterator[None]:
     """At the start nobody waits for a Redis that is gone: it is said."""
@@ -90,6 +109,8 @@ def explain(error: Exception, place: str) -> StoreError:
         )
     if isinstance(error, redis.AuthenticationError) or "NOAUTH" in text or "WRONGPASS" in text:
         return StoreError(f"the Redis at {place} wants another password: see REDIS_URL ({text})")
+    if isinstance(error, MasterNotFoundError):
+        return StoreError(f"there is no Redis at {place}: see REDIS_SENTINELS")
     if isinstance(error, GONE):
         return StoreError(f"there is no Redis at {place}: start one, or set REDIS_URL ({text})")
     return StoreError(f"the Redis at {place} cannot be used: {text}")

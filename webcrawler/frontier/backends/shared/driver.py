@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import redis
 from redis.cluster import RedisCluster
+from redis.sentinel import SentinelConnectionPool
 
 from webcrawler.frontier.backends.shared.connection import GONE, explain
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 _AT_ONCE = 1000
 _RETRY_SECS = 0.5
+_COPY_SECS = 2.0  # how long an answer waits for a replica
+_LOOK_SECS = 5.0  # how often is looked whether there is one
 
 
 class Call(NamedTuple):
@@ -34,12 +37,19 @@ class Call(NamedTuple):
 
 
 class Direct:
-    """Sends and waits: for commands at the keyboard, and for tests of the very same steps."""
+    """Sends and waits: for commands at the keyboard, and for tests of the very same steps.
+
+    Where Sentinels may promote a replica, an answer also waits until a replica has what was sent:
+    what was answered is not lost with the master.
+    """
 
     def __init__(self, client: Any, place: str = "Redis") -> None:
         self.client = client
         self.place = place
-        self.calls = 0
+        pool = getattr(client, "connection_pool", None)
+        self._may_have_replicas = isinstance(pool, SentinelConnectionPool)
+        self._has_replicas = False
+        self._look_at = 0.0
 
     def ask(self, call: Call) -> Any:
         """The answer of one step."""
@@ -47,7 +57,6 @@ class Direct:
 
     def ask_all(self, calls: Sequence[Call]) -> list[Any]:
         """The answers of many, in one round trip where it is one server."""
-        self.calls += len(calls)
         try:
             if isinstance(self.client, RedisCluster):
                 return [self._one(call) for call in calls]
@@ -57,7 +66,12 @@ class Direct:
                         pipe.execute_command(*call.args)
                     else:
                         pipe.evalsha(call.script.digest, 1, call.key, *call.args)
+                is_copied = self._may_have_replicas and self._is_followed()
+                if is_copied:
+                    pipe.execute_command("WAIT", 1, int(_COPY_SECS * 1000))
                 answers = pipe.execute(raise_on_error=False)
+            if is_copied and not answers.pop():
+                self._has_replicas = False  # until the next look
             for at, call in enumerate(calls):
                 if isinstance(answers[at], redis.exceptions.NoScriptError):
                     answers[at] = self._one(call)
@@ -68,6 +82,12 @@ class Direct:
             raise
         except redis.RedisError as error:
             raise explain(error, self.place) from error
+
+    def _is_followed(self) -> bool:
+        if time.monotonic() > self._look_at:
+            self._look_at = time.monotonic() + _LOOK_SECS
+            self._has_replicas = bool(self.client.info("replication")["connected_slaves"])
+        return self._has_replicas
 
     def _one(self, call: Call) -> Any:
         if call.script is None:
