@@ -40,6 +40,7 @@ class Seen:
 class Site:
     seeds: list[str]
     log: Path
+    pid: int  # of nginx
 
     def seen(self) -> Seen:
         """HTML pages that were answered with 200, whatever the crawler says of itself."""
@@ -104,7 +105,9 @@ def nginx(root: Path, addresses: int, *, arrivals: bool = False) -> Iterator[Sit
         with subprocess.Popen(command) as server:
             try:
                 _wait_for(port)
-                yield Site([f"http://{host}/index.html" for host in hosts], folder / "log")
+                yield Site(
+                    [f"http://{host}/index.html" for host in hosts], folder / "log", server.pid
+                )
             finally:
                 server.terminate()
 

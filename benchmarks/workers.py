@@ -1,15 +1,26 @@
-"""One worker and two on one Redis, on tiny pages by nginx: ratio, steps and time in Redis.
+"""One worker and two on one Redis, on tiny pages by nginx: pages a second, and where CPU goes.
 
-python benchmarks/workers.py [PAGES]
+    python benchmarks/workers.py [--pages 800] [--rounds 3] [--hosts 16]
+
+Rounds are interleaved: the embedded backend, two embedded crawls that share nothing but the machine
+(half of the hosts each: what two can gain here), one worker, two workers, and again. Pages a second
+are those of the middle 80 % of each crawl, without the start and the end that all agree on; the
+ratio is of the same round. CPU is of all workers together, of Redis and of nginx, whole crawls with their
+starts included: where they add up to the machine's cores, no worker can be faster. Commands are all
+that were sent to Redis, trips the reads it needed for them. Figures go to .bench/workers.json.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
+import statistics
 import subprocess
 import sys
 import tempfile
-import time
+from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -19,9 +30,8 @@ from benchmarks.serve import make_tiny_pages, nginx
 from tests.redis_server import RedisServer
 
 ROOT = Path(__file__).resolve().parent.parent
-HOSTS = 16
+OUTPUT = ROOT / ".bench/workers.json"
 SETTINGS = {
-    "FRONTIER_BACKEND": "redis",
     "POLITENESS_MIN_DELAY": 0,
     "POLITENESS_LATENCY_FACTOR": 0,
     "ROBOTSTXT_OBEY": False,
@@ -32,75 +42,128 @@ SETTINGS = {
     "ARCHIVE_ENABLED": False,
     "LOG_LEVEL": "WARNING",
 }
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def crawl(seeds: list[str], workers: int, folder: Path) -> tuple[float, float, float, float]:
-    """Pages a second, commands a page, share of the time in Redis, overlap."""
+@dataclass(frozen=True)
+class Figures:
+    """One crawl. CPU in milliseconds a page."""
+
+    pages: int
+    rate: float
+    worker_cpu: float
+    redis_cpu: float
+    nginx_cpu: float
+    commands: float  # a page
+    trips: float  # a page
+    redis_busy: float  # share of one core, by Redis's own CPU over the middle of the crawl
+
+
+WAYS = {
+    "embedded": (1, False),
+    "two embedded, nothing shared": (2, False),
+    "one worker": (1, True),
+    "two workers": (2, True),
+}
+
+
+def crawl(site: Path, hosts: int, processes: int, is_shared: bool) -> Figures:
+    """A whole crawl by so many processes."""
     server = RedisServer()
     try:
-        settings = {**SETTINGS, "REDIS_URL": server.url, "JOBDIR": folder / f"job-{workers}"}
-        command = [sys.executable, "-m", "scrapy", "crawl", "web", "-a", f"seeds={','.join(seeds)}"]
-        for name, value in settings.items():
-            command += ["-s", f"{name}={value}"]
-        running = [
-            subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL) for _ in range(workers)
-        ]
-        for process in running:
-            process.wait()
-        lines = [
-            json.loads(line)["at"]
-            for log in (folder / f"job-{workers}").glob("worker-*/crawl.log")
-            for line in log.read_text().splitlines()
-        ]
-        times = sorted(_seconds(at) for at in lines)
-        # The middle of the crawl: without the start, and the end that all agree on.
-        first, last = times[len(times) // 10], times[len(times) * 9 // 10]
-        rate = len(times) * 0.8 / max(1e-6, last - first)
-        stats = server.client().info("commandstats")
-        # The commands that steps make inside Redis cost no round trip: only the steps count.
-        calls = stats["cmdstat_evalsha"]["calls"]
-        busy = stats["cmdstat_evalsha"]["usec"] / 1e6
-        return rate, calls / len(times), busy / (times[-1] - times[0]), len(times)
+        with tempfile.TemporaryDirectory() as name, nginx(site, hosts) as served:
+            folder = Path(name)
+            running = []
+            for number in range(processes):
+                settings = {**SETTINGS, "JOBDIR": folder / f"job-{number}"}
+                seeds = served.seeds[number::processes]
+                if is_shared:
+                    settings |= {"FRONTIER_BACKEND": "redis", "REDIS_URL": server.url}
+                    settings["JOBDIR"], seeds = folder / "job", served.seeds
+                command = [sys.executable, "-m", "scrapy", "crawl", "web"]
+                command += ["-a", f"seeds={','.join(seeds)}"]
+                for setting, value in settings.items():
+                    command += ["-s", f"{setting}={value}"]
+                running.append(subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL))
+            cpu_secs = 0.0
+            for process in running:
+                _, status, used = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+                if process.returncode:
+                    raise SystemExit(f"a worker ended with {process.returncode}")
+                cpu_secs += used.ru_utime + used.ru_stime
+            times = sorted(
+                datetime.fromisoformat(json.loads(line)["at"]).timestamp()
+                for log in folder.glob("job*/**/crawl.log")
+                for line in log.read_text().splitlines()
+            )
+            pages = len(times)
+            first, last = times[pages // 10], times[pages * 9 // 10]
+            info = server.client().info("everything")
+            redis_secs = info["used_cpu_user"] + info["used_cpu_sys"]
+            entries = server.client().hvals("{job}:workers")
+            return Figures(
+                pages=pages,
+                rate=pages * 0.8 / (last - first),
+                worker_cpu=cpu_secs / pages * 1000,
+                redis_cpu=redis_secs / pages * 1000,
+                nginx_cpu=cpu_of(served.pid) / pages * 1000,
+                commands=sum(json.loads(entry)["commands"] for entry in entries) / pages,
+                trips=info["total_reads_processed"] / pages,
+                redis_busy=redis_secs / (times[-1] - times[0]),
+            )
     finally:
         server.close()
 
 
-def _seconds(at: object) -> float:
-    if isinstance(at, int | float):
-        return float(at)
-    from datetime import datetime
-
-    return datetime.fromisoformat(str(at)).timestamp()
+def cpu_of(pid: int) -> float:
+    """CPU seconds that a running process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-def main(pages: int) -> None:
-    print(machine())
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pages", type=int, default=800, help="of each host")
+    parser.add_argument("--hosts", type=int, default=16)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    where = machine()
+    print(f"{where}; {options.hosts} hosts, {options.pages} pages each, {options.rounds} rounds")
+    found: dict[str, list[Figures]] = {way: [] for way in WAYS}
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        make_tiny_pages(folder / "pages", pages)
-        rows = []
-        with nginx(folder / "pages", HOSTS) as seeds:
-            for workers in (1, 2):
-                rate, calls, share, ended = crawl(seeds, workers, folder)
-                rows.append((workers, rate, calls, share, ended))
-                time.sleep(0.5)
-        print(
-            table(
-                ("workers", "pages a second", "ratio", "steps a page", "Redis busy", "ended"),
-                [
-                    (
-                        str(workers),
-                        thousands(rate),
-                        f"{rate / rows[0][1]:.2f}",
-                        f"{calls:.1f}",
-                        f"{share:.0%}",
-                        thousands(ended),
-                    )
-                    for workers, rate, calls, share, ended in rows
-                ],
+        make_tiny_pages(Path(name) / "site", options.pages)
+        for _ in range(options.rounds):
+            for way, results in found.items():
+                results.append(crawl(Path(name) / "site", options.hosts, *WAYS[way]))
+    rows = []
+    ratios = {}
+    for way, results in found.items():
+        base = found["one worker" if WAYS[way][1] else "embedded"]
+        pairs = [each.rate / one.rate for each, one in zip(results, base, strict=True)]
+        ratios[way] = statistics.median(pairs)
+        middle = {
+            name: statistics.median(asdict(each)[name] for each in results)
+            for name in asdict(results[0])
+        }
+        rows.append(
+            (
+                way,
+                thousands(middle["rate"]),
+                f"{ratios[way]:.2f} ({min(pairs):.2f}-{max(pairs):.2f})",
+                *(f"{middle[name]:.2f}" for name in ("worker_cpu", "redis_cpu", "nginx_cpu")),
+                f"{middle['commands']:.2f}",
+                f"{middle['trips']:.2f}",
+                f"{middle['redis_busy']:.0%}",
             )
         )
+    head = ("", "pages/s", "x one", "workers' CPU ms/page", "Redis's", "nginx's")
+    print(table((*head, "commands/page", "trips/page", "Redis busy"), rows))
+    OUTPUT.parent.mkdir(exist_ok=True)
+    rounds = {way: [asdict(each) for each in results] for way, results in found.items()}
+    told = {"machine": where, "rounds": rounds, "ratios": ratios}
+    OUTPUT.write_text(json.dumps(told, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 300)
+    main()

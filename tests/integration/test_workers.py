@@ -171,10 +171,12 @@ def cluster() -> Iterator[list[RedisServer]]:
         server.close()
 
 
-def test_a_cluster(shared: Crawls, web: SampleServer, cluster: list[RedisServer]) -> None:
-    shared.settings["REDIS_URL"] = cluster[0].url
-    assert_good(start(shared, web, 2))
-    assert_all_and_polite(web)
+def test_a_cluster(shared: Crawls, cluster: list[RedisServer]) -> None:
+    shared.settings |= {"REDIS_URL": cluster[0].url, "FRONTIER_PARTITIONS": 64}
+    # So many hosts that every node has some.
+    with SampleServer(SampleWeb.plain(hosts=40, pages=120)) as web:
+        assert_good(start(shared, web, 2))
+        assert_all_and_polite(web)
     sizes = [server.client().dbsize() for server in cluster]
     assert all(sizes), sizes
 

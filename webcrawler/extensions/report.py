@@ -97,8 +97,9 @@ class Report:
             log.seek(counted)
             for line in log:
                 self.count(json.loads(line))
-        ended = self._crawl.store.counts.ended
-        self._counts["by_outcome"] = Counter({k: v for k, v in ended.items() if v})
+        if not hasattr(self._crawl.store, "figures"):  # else others have their part in them
+            ended = self._crawl.store.counts.ended
+            self._counts["by_outcome"] = Counter({k: v for k, v in ended.items() if v})
 
     def _pages(self) -> int:
         ended = self._crawl.store.counts.ended

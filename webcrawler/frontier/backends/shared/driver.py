@@ -50,6 +50,7 @@ class Direct:
         self._may_have_replicas = isinstance(pool, SentinelConnectionPool)
         self._has_replicas = False
         self._look_at = 0.0
+        self.commands = 0  # sent so far
 
     def ask(self, call: Call) -> Any:
         """The answer of one step."""
@@ -57,6 +58,7 @@ class Direct:
 
     def ask_all(self, calls: Sequence[Call]) -> list[Any]:
         """The answers of many, in one round trip where it is one server."""
+        self.commands += len(calls)
         try:
             if isinstance(self.client, RedisCluster):
                 return [self._one(call) for call in calls]
@@ -104,12 +106,21 @@ class Direct:
 class Threaded:
     """Sends what was told in the order it was told; answers are heard when `hear` is called.
 
+    What is told is collected until `flush`, which `soon` is asked to call: the thread takes the
+    interpreter from the crawl each time it wakes, so it is woken for many steps at once.
     While Redis is gone everything is kept and said again: every step may be said twice.
     """
 
-    def __init__(self, direct: Direct, on_answers: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        direct: Direct,
+        on_answers: Callable[[], None] = lambda: None,
+        soon: Callable[[Callable[[], None]], object] = lambda flush: flush(),
+    ) -> None:
         self._direct = direct
-        self._calls: SimpleQueue[Call | None] = SimpleQueue()
+        self._soon = soon
+        self._told: list[Call] = []
+        self._calls: SimpleQueue[list[Call]] = SimpleQueue()
         self._answers: deque[tuple[Call, Any]] = deque()
         self.on_answers = on_answers
         self.waiting = 0  # told, and not heard
@@ -121,7 +132,15 @@ class Threaded:
 
     def tell(self, call: Call) -> None:
         self.waiting += 1
-        self._calls.put(call)
+        self._told.append(call)
+        if len(self._told) == 1:
+            self._soon(self.flush)
+
+    def flush(self) -> None:
+        """Let the thread send what was told."""
+        if self._told:
+            told, self._told = self._told, []
+            self._calls.put(told)
 
     def hear(self) -> None:
         """Give the answers that have come to those who wait for them."""
@@ -138,6 +157,7 @@ class Threaded:
         """Wait until all was answered: at the end of a crawl."""
         deadline = time.monotonic() + secs
         while True:
+            self.flush()
             self.hear()
             if not self.waiting:
                 return True
@@ -147,19 +167,18 @@ class Threaded:
 
     def close(self) -> None:
         self._stop.set()
-        self._calls.put(None)
+        self._calls.put([])
         self._thread.join(5)
 
     def _run(self) -> None:
         while not self._stop.is_set():
-            calls = [self._calls.get()]
+            calls = list(self._calls.get())
             try:
                 while len(calls) < _AT_ONCE:
-                    calls.append(self._calls.get_nowait())
+                    calls += self._calls.get_nowait()
             except Empty:
                 pass
-            told = [call for call in calls if call is not None]
-            if told and not self._send(told):
+            if calls and not self._send(calls):
                 return
 
     def _send(self, calls: list[Call]) -> bool:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import secrets
-import time
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from webcrawler.exceptions import JobError
 from webcrawler.frontier.backends.shared.driver import Call, Direct
+from webcrawler.frontier.backends.shared.figures import describe_workers
 from webcrawler.frontier.backends.shared.keys import FINGERPRINT, Keys
 from webcrawler.frontier.backends.shared.outbox import Step, pack_steps, unpack_steps
 from webcrawler.frontier.backends.shared.scripts import read_scripts
@@ -34,7 +34,6 @@ VERSION = 1
 _BLOCKED, _EXHAUSTED = 1, 2
 _FOREVER = 10 * 365 * 86_400.0
 _FOLLOWING = 999_999_999
-_SILENT_SECS = 60.0
 
 
 class RedisStore:
@@ -381,8 +380,9 @@ class RedisStore:
 
     def figures(self, counts: Counts) -> dict[str, Any]:
         """What the literature asks of a parallel crawler, of the whole crawl."""
+        seconds, _ = self.direct.ask(Call("", None, ("TIME",)))
         entries = [json.loads(e) for e in self.direct.client.hvals(self.keys.workers)]
-        return describe_workers(entries, counts, self.again, time.time())
+        return describe_workers(entries, counts, self.again, int(seconds))
 
     def looks(self, now: float | None = None) -> list[Any]:
         """How much there is in each partition; what is held is woken first, if a time is given."""
@@ -530,30 +530,6 @@ class RedisStore:
         for partition in range(self.keys.partitions):
             self.ask(partition, "leave", self.session)
         self.direct.close()
-
-
-def describe_workers(
-    entries: list[dict[str, Any]], counts: Counts, again: int, now: float
-) -> dict[str, Any]:
-    """Workers that were heard of lately; overlap (fetched again / unique), coverage (pages and
-    other endings / known), URLs exchanged between partitions per ending.
-    """
-    ended = sum(counts.ended.values())
-    alive = [entry for entry in entries if now - entry["at"] < _SILENT_SECS]
-    return {
-        "workers": [
-            {
-                "worker": entry["worker"],
-                "pages": entry["pages"],
-                "pages_per_second": entry.get("rate", 0.0),
-                "leases": entry["leases"],
-            }
-            for entry in sorted(alive, key=lambda entry: str(entry["worker"]))
-        ],
-        "overlap": round(again / max(1, ended - again), 4),
-        "coverage": round(ended / max(1, counts.known), 4),
-        "exchanged_per_page": round(sum(e["exchanged"] for e in entries) / max(1, ended), 3),
-    }
 
 
 def _unpack_hand(kept: bytes, field: bytes) -> Record:

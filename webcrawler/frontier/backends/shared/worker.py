@@ -19,13 +19,13 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-import xxhash
-
 from webcrawler.exceptions import StoreError
 from webcrawler.frontier.backends.shared.driver import Call, Threaded
+from webcrawler.frontier.backends.shared.figures import describe_workers
 from webcrawler.frontier.backends.shared.keys import FINGERPRINT
 from webcrawler.frontier.backends.shared.outbox import unpack_steps
-from webcrawler.frontier.backends.shared.store import RedisStore, describe_workers
+from webcrawler.frontier.backends.shared.preference import share
+from webcrawler.frontier.backends.shared.store import RedisStore
 from webcrawler.frontier.ending import PAGE_OUTCOMES, EndedPage
 from webcrawler.frontier.host import host_id
 from webcrawler.frontier.store import Counts, Known
@@ -45,10 +45,12 @@ _HOSTS_A_LEASE = 4
 _LEASES_AT_ONCE = 8
 _FEW_HOSTS = 4  # below this a worker also takes hosts that others are preferred for
 _TICK_SECS = 1.0
+_COLLECT_SECS = 0.005  # steps that are told within it go to Redis together
 _IDLE_TICK_SECS = 0.25  # a worker with little to do looks more often for more
 _URLS = 50_000
 _SEEDS_A_TIME = 100
 _ROBOTS = 1000
+_RATE_SECS = 60.0
 _SETTLE_SECS = 30.0
 
 
@@ -93,13 +95,16 @@ class WorkerStore(RedisStore):
         self._filled: set[int] = set()
         self._left_over: set[int] = set()
         self._preferred: set[int] = set()
+        self._loads = [0] * partitions
         self._quiet_state: Any = None
         self._is_quiet = False
         self._has_lost = False
         self._is_lost = False
         self._valid_until = 0.0
         self._pages = 0
+        self._refused = 0
         self.exchanged = 0
+        self._rates: deque[tuple[float, int]] = deque()
         self.workers: dict[str, Any] = {}
         self._threaded: Threaded | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -108,7 +113,6 @@ class WorkerStore(RedisStore):
         self._horizon = 10.0
         self.wake_engine: Callable[[], None] = lambda: None
         self.on_failure: Callable[[StoreError], None] = lambda error: None
-        self._began_at = time.monotonic()
         self._measure_clock()
         self._begin()
         self._take_looks(self.looks())
@@ -132,7 +136,9 @@ class WorkerStore(RedisStore):
         """From now on in the background."""
         self._loop = loop
         self.wake_engine = wake_engine
-        self._threaded = Threaded(self.direct, self._announce)
+        self._threaded = Threaded(
+            self.direct, self._announce, lambda flush: loop.call_later(_COLLECT_SECS, flush)
+        )
         self._tick()
 
     def _announce(self) -> None:
@@ -279,12 +285,24 @@ class WorkerStore(RedisStore):
         entry = {
             "worker": self.worker,
             "at": 0.0 if is_leaving else time.time() + self.offset,
+            "lease_secs": 0.0 if is_leaving else self.lease_secs,
             "pages": self._pages,
             "leases": sum(map(len, self._names)),
+            "refused": self._refused,
             "exchanged": self.exchanged,
-            "rate": round(self._pages / max(1.0, time.monotonic() - self._began_at), 2),
+            "commands": self.direct.commands,
+            "rate": self._rate(),
         }
         send(Call("", None, ("HSET", self.keys.workers, self.session, json.dumps(entry))))
+
+    def _rate(self) -> float:
+        """Pages a second over the last minute."""
+        now = time.monotonic()
+        self._rates.append((now, self._pages))
+        while now - self._rates[0][0] > _RATE_SECS:
+            self._rates.popleft()
+        began_at, pages = self._rates[0]
+        return round((self._pages - pages) / max(1.0, now - began_at), 2)
 
     def _take_workers(self, answer: Any) -> None:
         pairs = (
@@ -296,12 +314,8 @@ class WorkerStore(RedisStore):
         entries = {key.decode(): json.loads(value) for key, value in pairs.items()}
         alive = {k: e for k, e in entries.items() if e["at"] > now - self.lease_secs}
         self.workers = entries
-        names = sorted({self.session, *alive})
-        self._preferred = {
-            partition
-            for partition in range(self.keys.partitions)
-            if max(names, key=lambda n: _weight(n, partition)) == self.session
-        }
+        owners = share(sorted({self.session, *alive}), self._loads)
+        self._preferred = {p for p, owner in enumerate(owners) if owner == self.session}
 
     def figures(self, counts: Counts) -> dict[str, Any]:
         now = time.time() + self.offset
@@ -312,6 +326,7 @@ class WorkerStore(RedisStore):
     def _take_looks(self, looks: list[Any]) -> None:
         self._looks = looks
         self._counts = self._sum(looks)
+        self._loads = [_load(look) for look in looks]
         filled = {partition for partition, look in enumerate(looks) if any(look[3])}
         self._may_have = [partition in filled for partition in range(self.keys.partitions)]
         # What stood there at two looks, the worker it is meant for does not want.
@@ -370,8 +385,10 @@ class WorkerStore(RedisStore):
         if new:
             self._feed()
 
-    def _sent_to(self, partition: int) -> None:
-        self._may_have[partition] = True
+    def _sent_to(self, partition: int, host: str = "") -> None:
+        """Something is in its front queues; not so if it went to a host that we lease."""
+        if host not in self._names[partition]:
+            self._may_have[partition] = True
 
     # -- leasing
 
@@ -408,6 +425,8 @@ class WorkerStore(RedisStore):
                 args,
                 lambda found, p=partition: self._found(session, p, found),  # type: ignore[misc]
             )
+        if candidates:
+            self._threaded.flush()
 
     def _found(self, session: str, partition: int, found: Any) -> None:
         if session != self.session:
@@ -474,6 +493,8 @@ class WorkerStore(RedisStore):
                 self._feed()
 
         self.tell(partition, "release", args, released)
+        self._sent_to(partition)
+        self._feed()  # asked in the same round trip, and answered after the release
         self._rest(host)
 
     # -- ending
@@ -481,8 +502,10 @@ class WorkerStore(RedisStore):
     def done(self, ending: Ending, then: Callable[[bool], None] | None = None) -> None:
         record = ending.record
         self._quiet_state, self._is_quiet = None, False
+        is_page = ending.outcome in PAGE_OUTCOMES
         if record.fingerprint not in self._mine:
             # Of a session that was lost: somebody else fetches it again, or has done so.
+            self._refused += is_page
             if then is not None:
                 then(False)
             return
@@ -493,11 +516,14 @@ class WorkerStore(RedisStore):
         for write in batch.writes:
             (local if write[0] in self._local_tables else ending.batch).writes.append(write)
         self._write_local(local)
-        own = self.keys.of_host(record.host)
-        self.exchanged += sum(self.keys.of_host(link.host) != own for link in ending.links)
+        if self._preferred:
+            targets = (self.keys.of_host(link.host) for link in ending.links)
+            self.exchanged += sum(target not in self._preferred for target in targets)
 
         def settled(stands: bool) -> None:
             if not stands:
+                self._pages -= is_page
+                self._refused += is_page
                 undo = Batch()
                 for table, key, value in local.writes:
                     if value is not None:
@@ -509,8 +535,8 @@ class WorkerStore(RedisStore):
         super().done(ending, settled)
         self._popular.add_all([link.fingerprint for link in ending.links])
         for link in ending.links:
-            self._sent_to(self.keys.of_host(link.host))
-        self._pages += ending.outcome in PAGE_OUTCOMES
+            self._sent_to(self.keys.of_host(link.host), link.host)
+        self._pages += is_page
         self._counts.ended[ending.outcome] += 1
         self._counts.waiting -= 1
 
@@ -628,5 +654,10 @@ class WorkerStore(RedisStore):
         self.direct.close()
 
 
-def _weight(name: str, partition: int) -> int:
-    return xxhash.xxh3_64_intdigest(f"{name} {partition}".encode())
+def _load(look: Any) -> int:
+    """The work of a partition: its hosts, if any URL of it waits. Beyond a few, the hash spreads
+    them evenly, and preferences do not change whenever a host is found.
+    """
+    counts = dict(zip(look[0][::2], look[0][1::2], strict=True))
+    waiting = int(counts.get(b"waiting", 0)) - int(counts.get(b"frozen", 0))
+    return min(_FEW_HOSTS, int(counts.get(b"hosts", 0))) if waiting > 0 else 0

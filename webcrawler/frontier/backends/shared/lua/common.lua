@@ -18,6 +18,8 @@ local function stand(host, k)
 end
 
 local function stand_all(host)
+  local s = call('HMGET', host_key(host), 'le', 'hd', 'fl')
+  if s[1] or s[2] or s[3] then return end
   for k = 1, F do stand(host, k) end
 end
 
@@ -47,9 +49,10 @@ local function put(at, number)
     if call('SADD', T .. ':seen:' .. ARGV[i + 3], ARGV[i + 2]) == 1 then
       new = new + 1
       if call('SADD', T .. ':hosts', host) == 1 then count('hosts', 1) end
-      call('RPUSH', queue_key(k, host), ARGV[i + 4])
+      local size = call('RPUSH', queue_key(k, host), ARGV[i + 4])
       if call('HEXISTS', host_key(host), 'fl') == 1 then count('frozen', 1) end
-      stand(host, k)
+      -- A host with more than one there stands already, or does when its lease or hold ends.
+      if size == 1 then stand(host, k) end
     end
   end
   if new > 0 then
