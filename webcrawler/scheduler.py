@@ -154,6 +154,10 @@ class FrontierScheduler(BaseScheduler):
         self._is_closing = True
         self._wakeup.cancel()
         self._end_visits()
+        store: Any = self._store
+        if hasattr(store, "settle"):
+            store.is_common_end = reason in ("finished", "max_pages")
+            self._settle(store)
         for visit in list(self._visits):
             # Handed out, but the engine was stopped before it was through with it.
             self._visits.discard(visit)
@@ -164,6 +168,10 @@ class FrontierScheduler(BaseScheduler):
             except StoreError as error:
                 # What could not be written is what a crash would lose: nothing that was committed.
                 self._stop(error)
+
+    @_or_stop
+    def _settle(self, store: Any) -> None:
+        store.settle()
 
     def has_pending_requests(self) -> bool:
         self._end_visits()

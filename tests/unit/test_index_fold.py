@@ -133,20 +133,6 @@ def test_the_targets_of_a_fold_are_noted_for_the_index(store: Store) -> None:
     assert list(store.all[LINKS_NEW].scan(b"")) == []
 
 
-def test_workers_fold_their_own_pages_and_tell_those_who_hold_the_targets() -> None:
-    store = Store()
-    for worker, url in ((b"w1", A), (b"w2", B)):
-        batch = Batch()
-        record_links(batch, source_of(url), [Link(T, "x")], fingerprint, sequence=1, prefix=worker)
-        store.commit(batch)
-    batch = Batch()
-    holders = lambda targets: [b"w2"] * len(targets)  # noqa: E731
-    assert fold(store.all, batch, run=5, prefix=b"w1", holders=holders) == 1
-    store.commit(batch)
-    assert [key[:2] for key, _ in store.all[INLINKS_NEW].scan(b"")] == [b"w2"]
-    assert [key[:2] for key, _ in store.all[LINKS_NEW].scan(b"")] == [b"w2"]
-
-
 def test_a_popular_target_is_sampled_and_says_so(store: Store) -> None:
     for number in range(300):
         store.end(f"https://a.example/{number}", Link(T, "home"))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webcrawler.index.journal import MAX_BODY, MAX_TITLE, IndexedPage, IndexJournal, Removal, fate
-from webcrawler.index.layout import INDEX_ALIASES, INDEX_FATE, INDEX_HOLDERS, INDEX_NEW, pair_key
+from webcrawler.index.layout import INDEX_ALIASES, INDEX_FATE, INDEX_NEW, pair_key
 from webcrawler.tables import Batch, MemoryTables
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
@@ -58,14 +58,3 @@ def test_the_fate_of_a_page_is_kept_until_it_is_indexed_again() -> None:
     journal.add(batch, IndexedPage(5, "https://a.example/"), 2)
     store.commit(batch)
     assert fate(table.get(key)) is None
-
-
-def test_workers_see_their_own_notes_and_say_what_they_hold() -> None:
-    store = MemoryTables()
-    for worker in (b"one", b"two"):
-        batch = Batch()
-        IndexJournal(worker).add(batch, IndexedPage(ord(worker[:1]), "https://a.example/"), 1)
-        store.commit(batch)
-    notes = list(IndexJournal(b"one").waiting(store.table(INDEX_NEW)))
-    assert [note.key[:3] for note in notes] == [b"one"]
-    assert sorted(store.table(INDEX_HOLDERS).rows.values()) == [b"one", b"two"]

@@ -27,6 +27,8 @@ from webcrawler.urls import Canonicalizer, host_key, site_key
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from webcrawler.index.post import Post
+
 fingerprint = Canonicalizer().fingerprint
 
 
@@ -38,15 +40,14 @@ class World:
     """A crawl without a network: pages end one by one, and the index follows."""
 
     def __init__(
-        self, folder: Path, prefix: bytes = b"", store: MemoryTables | None = None
+        self, folder: Path, *, store: MemoryTables | None = None, post: Post | None = None
     ) -> None:
         self.store = store or MemoryTables()
         self.tables = {name: self.store.table(name) for name in TABLES}
         self.folder = folder
         ticks = iter(range(1 << 40))
-        self.sequence = Sequence(len(prefix), clock=lambda: next(ticks))
-        self.journal = IndexJournal(prefix)
-        self.prefix = prefix
+        self.sequence = Sequence(clock=lambda: next(ticks))
+        self.journal = IndexJournal()
         self.index = FullTextIndex(folder)
         self.indexer = Indexer(
             self.index,
@@ -54,6 +55,7 @@ class World:
             self.store.commit,
             journal=self.journal,
             sequence=self.sequence,
+            post=post,
         )
         self.time = 1000.0
 
@@ -79,7 +81,6 @@ class World:
             fingerprint,
             sequence=self.sequence.next(),
             old=self.tables["links"].get(source.key),
-            prefix=self.prefix,
         )
         if is_indexed:
             page = IndexedPage(source.fingerprint, url, title, body, language, self.time)
@@ -264,33 +265,6 @@ def test_languages_are_found_out_where_pages_do_not_say(world: World) -> None:
     hits = world.search("Haus").hits
     assert [hit.language for hit in hits] == ["de", "de"]
     assert world.indexer.counts["put"] == 2
-
-
-def test_workers_share_the_tables_and_each_holds_its_own_pages(tmp_path: Path) -> None:
-    store = MemoryTables()
-    one = World(tmp_path / "one", b"one!", store)
-    two = World(tmp_path / "two", b"two!", store)
-    two.fetch("https://t.example/", "nothing")
-    one.fetch("https://a.example/", "", [("https://t.example/", "zebra")])
-    one.settle()  # worker one meets the anchor, worker two holds the page
-    two.settle()
-    assert one.urls("zebra") == []
-    assert two.urls("zebra") == ["https://t.example/"]
-
-
-def test_what_a_worker_put_off_goes_to_the_one_that_fetched_it_since(tmp_path: Path) -> None:
-    store = MemoryTables()
-    one = World(tmp_path / "one", b"one!", store)
-    two = World(tmp_path / "two", b"two!", store)
-    one.fetch("https://a.example/", "", [("https://t.example/", "zebra")])
-    one.indexer.fold()
-    one.indexer.refresh()  # not fetched: later
-    two.fetch("https://t.example/", "nothing")
-    two.settle()
-    one.settle()
-    two.settle()
-    assert one.urls("zebra") == []
-    assert two.urls("zebra") == ["https://t.example/"]
 
 
 def test_what_was_not_committed_is_replayed_from_the_journal(tmp_path: Path) -> None:

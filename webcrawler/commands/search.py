@@ -90,7 +90,8 @@ class Command(SeveralJobsCommand):
         if opts.n < 1:
             raise UsageError("-n is a number of pages, from 1", print_help=False)
         parse_query(query)  # what is wrong with the query is said before what is wrong with a job
-        folders = list(dict.fromkeys(self._index_of(name) for name in opts.job or (None,)))
+        named = [folder for name in opts.job or (None,) for folder in self._indexes_of(name)]
+        folders = list(dict.fromkeys(named))
         reader = IndexReader(folders)
         if not reader.page_count:
             names = ", ".join(str(folder) for folder in folders)
@@ -101,19 +102,21 @@ class Command(SeveralJobsCommand):
         else:
             show(query, results, Console(highlight=False))
 
-    def _index_of(self, name: str | None) -> Path:
-        """The index of a job, or the folder itself where it is an index."""
+    def _indexes_of(self, name: str | None) -> list[Path]:
+        """The index of a job, those of its workers, or the folder itself where it is an index."""
         if name is not None:
             for folder in (Path(name), Path(name) / "index"):
                 if (folder / "format.json").exists():
-                    return folder
+                    return [folder]
         job = self.job_named(name)
-        if not (job / "index").exists():
+        found = [job / "index", *sorted(job.glob("*/index"))]
+        found = [folder for folder in found if (folder / "format.json").exists()]
+        if not found:
             raise JobError(
                 f"the crawl in {job} has no index: it ran with INDEX_ENABLED off; "
                 "`scrapy index build` makes one from its archive"
             )
-        return job / "index"
+        return found
 
 
 def as_data(query: str, results: Results) -> dict[str, Any]:

@@ -64,7 +64,6 @@ def record_links(
     *,
     sequence: int,
     old: bytes | None = None,
-    prefix: bytes = b"",
     compress: bool = False,
 ) -> None:
     """Append what a page links to, to the batch of its ending.
@@ -78,7 +77,7 @@ def record_links(
     if old:
         gone = set(target_fingerprints(old)).difference(target_fingerprints(row))
     batch.put(LINKS, source.key, row)
-    batch.put(LINKS_NEW, number_key(sequence, prefix), source.key + pack(f"<{len(gone)}Q", *gone))
+    batch.put(LINKS_NEW, number_key(sequence), source.key + pack(f"<{len(gone)}Q", *gone))
 
 
 def fold(
@@ -86,45 +85,41 @@ def fold(
     batch: Batch,
     *,
     run: int,
-    prefix: bytes = b"",
     limit: int = MAX_FOLD,
-    holders: Callable[[list[int]], list[bytes]] | None = None,
 ) -> int:
     """Fold the oldest pages that wait, into the batch; the number of pages, 0 where none waits.
 
-    `run` is greater than that of every fold before. `holders` says, where many workers share
-    the tables, under whose prefix each target is indexed; without it all are this worker's.
+    `run` is greater than that of every fold before.
     """
     notes: list[tuple[bytes, bytes]] = []
-    for note in tables[LINKS_NEW].scan(prefix):
+    for note in tables[LINKS_NEW].scan():
         notes.append(note)
         if len(notes) >= limit:
             break
     if not notes:
         return 0
     targets = _gather(notes, tables[LINKS].get_many([value[: PAGE.size] for _, value in notes]))
-    for target, inlinks in targets.items():
-        batch.put(INLINKS, pair_key(target, run), inlinks.pack())
-    _write_evidence(tables[TEXTS], batch, targets)
-    numbers = list(targets)
-    prefixes = holders(numbers) if holders else [prefix] * len(numbers)
-    by_holder: defaultdict[bytes, list[int]] = defaultdict(list)
-    for number, owner in zip(numbers, prefixes, strict=True):
-        by_holder[owner].append(number)
-    for owner, theirs in by_holder.items():
-        mark_changed(batch, theirs, run=run, prefix=owner)
+    add_run(tables, batch, targets, run=run)
     for key, _ in notes:
         batch.delete(LINKS_NEW, key)
     return len(notes)
 
 
-def mark_changed(
-    batch: Batch, targets: list[int], *, run: int, prefix: bytes = b"", table: str = INLINKS_NEW
+def add_run(
+    tables: Mapping[str, Table], batch: Batch, targets: dict[int, Inlinks], *, run: int
 ) -> None:
+    """Append a run to each of these targets, and note that they have changed."""
+    for target, inlinks in targets.items():
+        batch.put(INLINKS, pair_key(target, run), inlinks.pack())
+    _write_evidence(tables[TEXTS], batch, targets)
+    mark_changed(batch, list(targets), run=run)
+
+
+def mark_changed(batch: Batch, targets: list[int], *, run: int, table: str = INLINKS_NEW) -> None:
     """Note the targets whose anchors the index should look at again."""
     for number, start in enumerate(range(0, len(targets), _TARGETS_A_ROW)):
         part = targets[start : start + _TARGETS_A_ROW]
-        batch.put(table, prefix + pair_key(run, number), pack(f"<{len(part)}Q", *part))
+        batch.put(table, pair_key(run, number), pack(f"<{len(part)}Q", *part))
 
 
 def changed_targets(row: bytes) -> tuple[int, ...]:

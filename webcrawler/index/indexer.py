@@ -1,6 +1,7 @@
 """What turns finished pages and their links into the index: the work of the index's thread.
 
     indexer.replay()                    # at every start: what a crash left undone
+    indexer.receive()                   # anchors that other workers have found
     indexer.fold()                      # links of some hundred pages reach their targets
     indexer.index(notes)                # pages, with the anchors known of them so far
     indexer.commit()                    # found from here on; their notes are deleted
@@ -30,13 +31,14 @@ from webcrawler.index.journal import IndexedPage, IndexJournal, Note, fate
 from webcrawler.index.language import detect_language
 from webcrawler.index.layout import (
     INDEX_FATE,
-    INDEX_HOLDERS,
     INDEX_NEW,
     INLINKS,
     INLINKS_LATER,
     INLINKS_NEW,
+    INLINKS_OPEN,
     NUMBER,
 )
+from webcrawler.index.post import PostRoom
 from webcrawler.index.sequence import Sequence
 from webcrawler.tables import Batch
 
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 
     from webcrawler.index.fulltext import FullTextIndex
     from webcrawler.index.inlinks import Inlinks
+    from webcrawler.index.post import Post
     from webcrawler.tables import Table
 
 MAX_PENDING = 2000  # pages between two commits: what a restart does again, and what memory holds
@@ -59,7 +62,8 @@ _MAX_HOPS = 4
 class Indexer:
     """Writes the index of one worker from the tables. Used by one thread; blocks.
 
-    `commit` is the store's: it takes a batch and returns when it is written.
+    `commit` is the store's: it takes a batch and returns when it is written. With a `post` there
+    are other workers, and a target belongs to the one that ended it.
     """
 
     def __init__(
@@ -70,14 +74,16 @@ class Indexer:
         *,
         journal: IndexJournal | None = None,
         sequence: Sequence | None = None,
+        post: Post | None = None,
     ) -> None:
         self._index = index
         self._tables = tables
         self._commit = commit
         self._journal = journal or IndexJournal()
-        self._prefix = self._journal.prefix
         self._sequence = sequence or Sequence()
         self._reader = AnchorReader(tables)
+        self._post = post
+        self._room = PostRoom(tables, post) if post is not None else None
         self._done = Batch()
         self._turn = 0
         self.counts: Counter[str] = Counter()  # what was done, for stats
@@ -94,6 +100,7 @@ class Indexer:
     def replay(self) -> int:
         """Index what the journal holds; the number of notes."""
         count = 0
+        self._reopen()
         # By parts: what is committed is no longer there to be read.
         while notes := list(islice(self._journal.waiting(self._tables[INDEX_NEW]), MAX_PENDING)):
             self.index(notes)
@@ -125,40 +132,60 @@ class Indexer:
     def fold(self, limit: int = MAX_FOLD) -> int:
         """Carry the links of finished pages to their targets; the number of pages."""
         batch = Batch()
-        holders = self._holders if self._prefix else None
-        count = fold(
-            self._tables,
-            batch,
-            run=self._sequence.next(),
-            prefix=self._prefix,
-            limit=limit,
-            holders=holders,
-        )
+        count = fold(self._tables, batch, run=self._sequence.next(), limit=limit)
         if count:
             self._commit(batch)
             self.counts["folded"] += count
         return count
 
+    def receive(self) -> int:
+        """Fold what other workers have sent; the number of parcels, 0 where none has come."""
+        if self._room is None or self._post is None:
+            return 0
+        batch = Batch()
+        count = self._room.receive(batch, self._sequence.next())
+        if count:
+            self._commit(batch)
+            self._post.taken(count)
+            self.counts["received"] += count
+        return count
+
+    def leave(self, *, is_idle: bool = False) -> None:
+        """Tell other workers that this one ends."""
+        if self._post is not None:
+            self._post.leave(is_idle=is_idle)
+
+    def is_over(self) -> bool:
+        """Whether nothing more will come from other workers; waits a moment where it may."""
+        return self._post is None or self._post.is_over()
+
     def refresh(self, *, is_final: bool = False, limit: int = _ROWS_AT_ONCE) -> int:
         """Give changed targets their new anchors; how many were looked at, 0 when none waits."""
         self.commit()
         self._turn += 1
-        names = (INLINKS_NEW, INLINKS_LATER) if is_final else (INLINKS_NEW,)
+        sizes = {INLINKS_NEW: limit}
+        if is_final or self._room is not None:
+            # What waits for another worker's fetch is asked about now and then.
+            sizes[INLINKS_LATER] = limit if is_final else max(1, limit // 4)
         targets: dict[int, None] = {}
-        for name in names:
-            for key, row in islice(self._tables[name].scan(self._prefix), limit):
+        for name, size in sizes.items():
+            for key, row in islice(self._tables[name].scan(), size):
                 targets.update(dict.fromkeys(changed_targets(row)))
                 self._done.delete(name, key)
         later: list[int] = []
-        for target in self._ours(list(targets)):
+        ours = self._resolved(list(targets))
+        if self._room is not None:
+            ours = self._sort(self._room, ours, later, is_final=is_final)
+        for target in ours:
             if not self._refresh(target, is_final):
                 later.append(target)
             if self._index.pending >= MAX_PENDING:
                 # The notes must stay until the last of their targets is done.
                 self._index.commit()
         if later:
-            run = self._sequence.next()
-            mark_changed(self._done, later, run=run, prefix=self._prefix, table=INLINKS_LATER)
+            # At the end, what is left over waits for the next start.
+            table = INLINKS_OPEN if is_final else INLINKS_LATER
+            mark_changed(self._done, later, run=self._sequence.next(), table=table)
         self.commit()
         return len(targets)
 
@@ -225,24 +252,48 @@ class Indexer:
             self._done.delete(INLINKS, key)
         self._done.put(INLINKS, keys[-1], inlinks.pack())
 
-    def _ours(self, targets: list[int]) -> list[int]:
-        """The pages whose documents these targets belong to, as far as this worker holds them."""
+    def _sort(
+        self, room: PostRoom, pages: list[int], later: list[int], *, is_final: bool
+    ) -> list[int]:
+        """The pages that are this worker's; what is known of others goes to their workers."""
+        ours, theirs = room.sort(pages, is_final=is_final)
+        unclaimed = [page for page, holder in theirs.items() if not holder]
+        for page in unclaimed:
+            del theirs[page]
+            # Where nobody remembers who ended it, it is of the index that it is in.
+            later.append(page)
+            if self._index.holds(page):
+                ours.append(page)
+        unsent = set(room.send(theirs, self._done))
+        later += unsent
+        for page in theirs:
+            if page not in unsent and self._index.holds(page):
+                self._index.remove(page)
+                self.counts["removed"] += 1
+        self.counts["sent"] += len(theirs) - len(unsent)
+        if is_final:
+            # In the index though nobody has fetched them: once somebody does, they are his.
+            later += [page for page in ours if page in room.unfetched]
+        return ours
+
+    def _reopen(self) -> None:
+        """What nobody had fetched when this worker ended last, somebody may have since."""
+        batch = Batch()
+        for key, row in self._tables[INLINKS_OPEN].scan():
+            batch.delete(INLINKS_OPEN, key)
+            batch.put(INLINKS_LATER, key, row)
+        if batch:
+            self._commit(batch)
+
+    def _resolved(self, targets: list[int]) -> list[int]:
+        """The pages whose documents these targets belong to."""
         rows = self._tables[INDEX_FATE].get_many([NUMBER.pack(target) for target in targets])
         found: dict[int, None] = {}
         for target, row in zip(targets, rows, strict=True):
             page = target if row is None else self._resolve(row)
             if page:
                 found[page] = None
-        pages = list(found)
-        if not self._prefix:
-            return pages
-        ours = []
-        for page, holder in zip(pages, self._holders(pages), strict=True):
-            if holder == self._prefix:
-                ours.append(page)
-            else:
-                self._mark([page], holder)
-        return ours
+        return list(found)
 
     def _resolve(self, row: bytes) -> int:
         """The page at the end of a chain of copies and redirects; 0 where there is none."""
@@ -256,10 +307,5 @@ class Indexer:
             row = next_row
         return 0
 
-    def _holders(self, targets: list[int]) -> list[bytes]:
-        rows = self._tables[INDEX_HOLDERS].get_many([NUMBER.pack(target) for target in targets])
-        return [row or self._prefix for row in rows]
-
-    def _mark(self, targets: list[int], prefix: bytes | None = None) -> None:
-        owner = self._prefix if prefix is None else prefix
-        mark_changed(self._done, targets, run=self._sequence.next(), prefix=owner)
+    def _mark(self, targets: list[int]) -> None:
+        mark_changed(self._done, targets, run=self._sequence.next())

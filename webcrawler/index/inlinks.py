@@ -199,6 +199,13 @@ class Inlinks:
         self.sites = {site: links for site, links in self.sites.items() if site < limit}
 
 
+def row_url(row: bytes) -> str:
+    """Only the target's URL of a row."""
+    _, _, sites, sources, groups, size, _, _ = _HEADER.unpack_from(row)
+    at = _HEADER.size + 6 * sites + sources * (9 if groups <= 256 else 10)
+    return row[at : at + size].decode("utf-8")
+
+
 def _cut(groups: list[str]) -> list[str]:
     """What exceeds the room for texts is left out: those pages still count, their words do not."""
     room = MAX_TEXT_BYTES

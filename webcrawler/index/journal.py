@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 from webcrawler.index.layout import (
     INDEX_ALIASES,
     INDEX_FATE,
-    INDEX_HOLDERS,
     INDEX_NEW,
     NUMBER,
     number_key,
@@ -112,27 +111,18 @@ class Note:
 class IndexJournal:
     """Writes notes into batches of pages, and reads them back."""
 
-    def __init__(self, prefix: bytes = b"") -> None:
-        self._prefix = prefix
-
-    @property
-    def prefix(self) -> bytes:
-        return self._prefix
-
     def add(self, batch: Batch, page: IndexedPage, sequence: int) -> Note:
         """Note that the page is to be in the index as it is now."""
-        key = number_key(sequence, self._prefix)
+        key = number_key(sequence)
         batch.put(INDEX_NEW, key, page.pack())
         batch.delete(INDEX_FATE, NUMBER.pack(page.fingerprint))
-        if self._prefix:
-            batch.put(INDEX_HOLDERS, NUMBER.pack(page.fingerprint), self._prefix)
         return Note(key, page)
 
     def remove(self, batch: Batch, fingerprint: int, sequence: int, alias_of: int = 0) -> Note:
         """Note that the page is not to be in the index, whatever points at it."""
         if alias_of == fingerprint:
             alias_of = 0
-        key = number_key(sequence, self._prefix)
+        key = number_key(sequence)
         batch.put(INDEX_NEW, key, _REMOVAL.pack(_REMOVE, fingerprint, alias_of))
         batch.put(INDEX_FATE, NUMBER.pack(fingerprint), NUMBER.pack(alias_of))
         if alias_of:
@@ -141,7 +131,7 @@ class IndexJournal:
 
     def waiting(self, table: Table) -> Iterator[Note]:
         """What was noted and not yet done, in the order it was noted: read at every start."""
-        for key, row in table.scan(self._prefix):
+        for key, row in table.scan():
             if row[0] == _REMOVE:
                 _, fingerprint, alias_of = _REMOVAL.unpack(row)
                 yield Note(key, Removal(fingerprint, alias_of))

@@ -1,22 +1,21 @@
 """The tables of the link graph, the anchors and the index, and how their keys are made.
 
 Numbers in keys are big-endian, so that key order is number order: runs of a target come oldest
-first, journal entries in the order in which their pages ended. `prefix` is a worker's name where
-several workers share the tables, of one length for all, and empty otherwise; every worker folds
-and indexes its own.
+first, journal entries in the order in which their pages ended. Where several workers share a crawl,
+each has tables of its own; what they have for each other goes by post (post.py).
 
 | table         | key                          | value                                            |
 |---------------|------------------------------|--------------------------------------------------|
 | links         | site, source                 | all links of one page (links.py)                 |
-| links-new     | prefix, sequence             | the page whose links are to be folded            |
+| links-new     | sequence                     | the page whose links are to be folded            |
 | inlinks       | target, run                  | who links to a target, bounded (inlinks.py)      |
 | texts         | text, site or 0              | how many targets a text is used for (evidence.py)|
-| inlinks-new   | prefix, run, part            | targets whose anchors have changed               |
-| inlinks-later | prefix, run, part            | the same, for when there is time                 |
-| index-new     | prefix, sequence             | a page to be put into or taken out of the index  |
+| inlinks-new   | run, part                    | targets whose anchors have changed               |
+| inlinks-later | run, part                    | the same, for when there is time                 |
+| inlinks-open  | run, part                    | targets in the index that nobody has fetched     |
+| index-new     | sequence                     | a page to be put into or taken out of the index  |
 | index-fate    | page                         | why a fetched page is not in it (journal.py)     |
 | index-aliases | page, copy                   | whose anchors this page receives besides its own |
-| index-holders | page                         | prefix of the worker whose index it is in        |
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ INLINKS = "inlinks"
 TEXTS = "texts"
 INLINKS_NEW = "inlinks-new"
 INLINKS_LATER = "inlinks-later"
+INLINKS_OPEN = "inlinks-open"
 INDEX_NEW = "index-new"
 INDEX_FATE = "index-fate"
 INDEX_ALIASES = "index-aliases"
-INDEX_HOLDERS = "index-holders"
 
 TABLES = (
     LINKS,
@@ -43,10 +42,10 @@ TABLES = (
     TEXTS,
     INLINKS_NEW,
     INLINKS_LATER,
+    INLINKS_OPEN,
     INDEX_NEW,
     INDEX_FATE,
     INDEX_ALIASES,
-    INDEX_HOLDERS,
 )
 
 NUMBER = Struct(">Q")
@@ -63,8 +62,8 @@ def page_key(site: int, fingerprint: int) -> bytes:
     return PAGE.pack(site, fingerprint)
 
 
-def number_key(number: int, prefix: bytes = b"") -> bytes:
-    return prefix + NUMBER.pack(number)
+def number_key(number: int) -> bytes:
+    return NUMBER.pack(number)
 
 
 def pair_key(first: int, second: int) -> bytes:

@@ -73,14 +73,18 @@ class IndexThread:
 
         Whether everything was refreshed; what was not goes on at the next start. Blocks.
         """
+        self._indexer.leave()
         self._notes.put(None)
         self._thread.join()
         self._check()
         deadline = self._clock() + final_secs
-        while self._indexer.refresh(is_final=True):
+        while True:
+            has_worked = self._indexer.receive() + self._indexer.refresh(is_final=True) > 0
+            self._indexer.leave(is_idle=not has_worked)
+            if not has_worked and self._indexer.is_over():
+                return True
             if self._clock() >= deadline:
                 return False
-        return True
 
     def _check(self) -> None:
         if self._error is not None:
@@ -113,6 +117,8 @@ class IndexThread:
             is_due = now >= committed_at + self._commit_secs or len(self._group) >= MAX_PENDING
             if is_open and not is_due and self._chars < self._commit_chars:
                 continue
+            while self._indexer.receive():
+                pass
             while self._indexer.fold():
                 pass
             self._indexer.index(self._group)

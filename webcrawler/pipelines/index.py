@@ -56,6 +56,7 @@ class IndexPipeline(PagePipeline):
                 crawl.store.commit,
                 journal=self._journal,
                 sequence=crawl.sequence,
+                post=getattr(crawl.store, "post", None),
             ),
             commit_secs=config.index_commit_secs,
         )

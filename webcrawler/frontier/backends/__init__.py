@@ -23,7 +23,7 @@ SIDE_TABLES = ("robots", "content", "sketches", "bands", "archive", *INDEX_TABLE
 
 
 # Of those, what only the worker needs that fetched the page.
-LOCAL_TABLES = ("archive", *INDEX_TABLES)
+LOCAL_TABLES = ("archive", "worker", *INDEX_TABLES)
 
 
 def open_redis(

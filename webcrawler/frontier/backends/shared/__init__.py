@@ -15,6 +15,6 @@ the tag T, a partition has:
     T:lease:s      hosts leased to a session
     T:hand:s       URLs a session has in hand
     T:out:s        what a session's pages have for other partitions, until it is delivered
-    T:pages        how URLs ended
+    T:pages        how URLs ended, and by which worker
     T:t:name       rows of side tables, spread over the partitions by their keys
 """

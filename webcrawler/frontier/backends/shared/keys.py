@@ -9,6 +9,7 @@ import xxhash
 from webcrawler.frontier.host import host_id
 
 FINGERPRINT = struct.Struct("<Q")  # as it stands in a packed record
+HOLDER = struct.Struct("<H")  # at the head of a page's row: the worker that ended it
 
 
 class Keys:
@@ -29,6 +30,10 @@ class Keys:
     @property
     def workers(self) -> str:
         return f"{{{self.name}}}:workers"
+
+    @property
+    def numbers(self) -> str:
+        return f"{{{self.name}}}:numbers"
 
     def of_host(self, name: str) -> int:
         return host_id(name) % self.partitions

@@ -6,8 +6,8 @@ import hashlib
 from importlib import resources
 
 NAMES = (
-    "delivered", "done", "drop", "freeze", "give_back", "inherit", "lease", "leave", "orphans",
-    "put", "refill", "release", "renew", "retry", "save", "wake", "write",
+    "delivered", "done", "drop", "freeze", "give_back", "holders", "inherit", "lease", "leave",
+    "orphans", "put", "refill", "release", "renew", "retry", "save", "wake", "write",
 )  # fmt: skip
 
 

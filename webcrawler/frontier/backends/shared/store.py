@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from webcrawler.exceptions import JobError
 from webcrawler.frontier.backends.shared.driver import Call, Direct
 from webcrawler.frontier.backends.shared.figures import describe_workers
-from webcrawler.frontier.backends.shared.keys import FINGERPRINT, Keys
+from webcrawler.frontier.backends.shared.keys import FINGERPRINT, HOLDER, Keys
 from webcrawler.frontier.backends.shared.outbox import Step, pack_steps, unpack_steps
 from webcrawler.frontier.backends.shared.scripts import read_scripts
 from webcrawler.frontier.backends.shared.tables import RedisTable
@@ -27,10 +27,11 @@ from webcrawler.frontier.store import Counts, Known
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from webcrawler.frontier.backends.shared.scripts import Script
     from webcrawler.frontier.ending import Ending
     from webcrawler.tables import Batch, Table
 
-VERSION = 1
+VERSION = 2
 _BLOCKED, _EXHAUSTED = 1, 2
 _FOREVER = 10 * 365 * 86_400.0
 _FOLLOWING = 999_999_999
@@ -58,6 +59,7 @@ class RedisStore:
         self.queues = queues
         self.keys = Keys(name, partitions, buckets)
         self.session = secrets.token_hex(6)
+        self.number = 0  # of the worker, from 1; commands and tests have none
         self.offset = 0.0  # Redis's clock minus ours
         self._restart = restart
         self._popular = PopularCache(popular)
@@ -126,6 +128,9 @@ class RedisStore:
         answer = self.ask(partition, script, *args)
         if then is not None:
             then(answer)
+
+    def script(self, name: str) -> Script:
+        return self._scripts[name]
 
     # -- hosts
 
@@ -272,7 +277,7 @@ class RedisStore:
             FINGERPRINT.pack(record.fingerprint),
             OUTCOMES.index(ending.outcome),
             is_page,
-            ending.pack_row(),
+            self._page_row(ending),
             number,
             pack_steps(steps),
             *own,
@@ -290,6 +295,9 @@ class RedisStore:
         if host is not None:
             self._let_go(host, record)
             host.fetched += is_page
+
+    def _page_row(self, ending: Ending) -> bytes:
+        return HOLDER.pack(self.number) + ending.pack_row()
 
     def _let_go(self, host: Host, record: Record) -> None:
         host.in_hand -= 1
@@ -346,7 +354,7 @@ class RedisStore:
             if self._is_held(record.host, fingerprint):
                 continue
             ending = endings(record)
-            outcome, row = OUTCOMES.index(ending.outcome), ending.pack_row()
+            outcome, row = OUTCOMES.index(ending.outcome), self._page_row(ending)
             args = (record.host, record.queue, fingerprint, outcome, row)
             dropped += self.ask(self.keys.of_host(record.host), "drop", *args)
         return dropped
@@ -451,7 +459,7 @@ class RedisStore:
                     return Known(record=record)
             row = client.hget(f"{tag}:pages", field)
             if row is not None:
-                return Known(page=EndedPage.unpack(row))
+                return Known(page=unpack_page(row))
         return None
 
     def url_of(self, fingerprint: int) -> str | None:
@@ -530,6 +538,11 @@ class RedisStore:
         for partition in range(self.keys.partitions):
             self.ask(partition, "leave", self.session)
         self.direct.close()
+
+
+def unpack_page(row: bytes) -> EndedPage:
+    """The row of a page, which says first who ended it."""
+    return EndedPage.unpack(row[HOLDER.size :])
 
 
 def _unpack_hand(kept: bytes, field: bytes) -> Record:

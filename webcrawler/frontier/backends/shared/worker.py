@@ -24,9 +24,10 @@ from webcrawler.frontier.backends.shared.driver import Call, Threaded
 from webcrawler.frontier.backends.shared.figures import describe_workers
 from webcrawler.frontier.backends.shared.keys import FINGERPRINT
 from webcrawler.frontier.backends.shared.outbox import unpack_steps
+from webcrawler.frontier.backends.shared.post import RedisPost
 from webcrawler.frontier.backends.shared.preference import share
-from webcrawler.frontier.backends.shared.store import RedisStore
-from webcrawler.frontier.ending import PAGE_OUTCOMES, EndedPage
+from webcrawler.frontier.backends.shared.store import RedisStore, unpack_page
+from webcrawler.frontier.ending import PAGE_OUTCOMES
 from webcrawler.frontier.host import host_id
 from webcrawler.frontier.store import Counts, Known
 from webcrawler.tables import Batch, MemoryTable
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from webcrawler.frontier.backends.kv import KV
-    from webcrawler.frontier.ending import Ending
+    from webcrawler.frontier.ending import EndedPage, Ending
     from webcrawler.frontier.host import Host
     from webcrawler.frontier.record import Record
     from webcrawler.tables import Table
@@ -52,6 +53,7 @@ _SEEDS_A_TIME = 100
 _ROBOTS = 1000
 _RATE_SECS = 60.0
 _SETTLE_SECS = 30.0
+WORKER = "worker"  # the local table of what the worker must know of itself
 
 
 class WorkerStore(RedisStore):
@@ -113,7 +115,11 @@ class WorkerStore(RedisStore):
         self._horizon = 10.0
         self.wake_engine: Callable[[], None] = lambda: None
         self.on_failure: Callable[[StoreError], None] = lambda error: None
+        # Set when the crawl ends for everybody: workers then wait for each other's last post.
+        self.is_common_end = False
         self._measure_clock()
+        self._register()
+        self.post = RedisPost(self)
         self._begin()
         self._take_looks(self.looks())
 
@@ -124,13 +130,29 @@ class WorkerStore(RedisStore):
         seconds, micros = self.direct.ask(Call("", None, ("TIME",)))
         self.offset = int(seconds) + int(micros) / 1e6 - (before + time.time()) / 2
 
+    def _register(self) -> None:
+        """Learn this worker's number: one for its folder, the same at every start."""
+        token = self._local.table(WORKER).get(b"token")
+        if token is None:
+            token = secrets.token_bytes(8)
+            batch = Batch()
+            batch.put(WORKER, b"token", token)
+            self._write_local(batch)
+        ask, key = self.direct.ask, self.keys.numbers
+        number = ask(Call("", None, ("HGET", key, token)))
+        if number is None:
+            free = ask(Call("", None, ("HINCRBY", key, "last", 1)))
+            ask(Call("", None, ("HSETNX", key, token, free)))
+            number = ask(Call("", None, ("HGET", key, token)))
+        self.number = int(number)
+
     def _begin(self) -> None:
         """Register a session in every partition; blocks, at the start only."""
         sent_at = time.monotonic()
         for partition in range(self.keys.partitions):
             self.ask(partition, "renew", self.session, self.lease_secs, "new")
         self._valid_until = sent_at + self.lease_secs
-        self._say_worker(self.direct.ask)
+        self.say({}, self.direct.ask)
 
     def start(self, loop: asyncio.AbstractEventLoop, wake_engine: Callable[[], None]) -> None:
         """From now on in the background."""
@@ -218,7 +240,7 @@ class WorkerStore(RedisStore):
                 [now],
                 lambda answer, p=partition: looked(p, answer),  # type: ignore[misc]
             )
-        self._say_worker(lambda call: self._command(*call.args))
+        self.say({}, lambda call: self._command(*call.args))
         self._command("HGETALL", self.keys.workers, then=self._take_workers)
         if self.seeds_key:
             self._command("LRANGE", self.seeds_key, 0, _SEEDS_A_TIME - 1, then=self._take_seeds)
@@ -281,17 +303,20 @@ class WorkerStore(RedisStore):
 
     # -- workers
 
-    def _say_worker(self, send: Callable[[Call], Any], *, is_leaving: bool = False) -> None:
+    def say(self, state: dict[str, Any], send: Callable[[Call], Any]) -> None:
+        """Tell the others that this worker is there; `state` is what its post has to add."""
         entry = {
             "worker": self.worker,
-            "at": 0.0 if is_leaving else time.time() + self.offset,
-            "lease_secs": 0.0 if is_leaving else self.lease_secs,
+            "number": self.number,
+            "at": time.time() + self.offset,
+            "lease_secs": self.lease_secs,
             "pages": self._pages,
             "leases": sum(map(len, self._names)),
             "refused": self._refused,
             "exchanged": self.exchanged,
             "commands": self.direct.commands,
             "rate": self._rate(),
+            **state,
         }
         send(Call("", None, ("HSET", self.keys.workers, self.session, json.dumps(entry))))
 
@@ -613,7 +638,7 @@ class WorkerStore(RedisStore):
             calls.append(Call("", None, ("HGET", key, FINGERPRINT.pack(fingerprint))))
         rows = await self._gather(calls)
         row = next((row for row in rows if row is not None), None)
-        return EndedPage.unpack(row) if row is not None else None
+        return unpack_page(row) if row is not None else None
 
     def _remember(self, fingerprint: int, url: str) -> None:
         if len(self._urls) >= _URLS:
@@ -630,6 +655,11 @@ class WorkerStore(RedisStore):
     def host(self, name: str) -> Host | None:
         return self._active.get(host_id(name))
 
+    def settle(self) -> None:
+        """Wait until all endings are answered, before what hangs on them is closed."""
+        if self._threaded is not None:
+            self._threaded.settle(_SETTLE_SECS)
+
     def close(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
@@ -645,7 +675,7 @@ class WorkerStore(RedisStore):
                 logger.warning("Redis did not answer to the end: other workers take over the rest")
             for partition in range(self.keys.partitions):
                 self.tell(partition, "leave", [self.session])
-            self._say_worker(lambda call: self._command(*call.args), is_leaving=True)
+            self.say({"at": 0.0}, lambda call: self._command(*call.args))
             self._threaded.settle(_SETTLE_SECS)
             self._threaded.close()
             self._threaded = None

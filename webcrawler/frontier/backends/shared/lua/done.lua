@@ -4,7 +4,11 @@
 local session, fingerprint = ARGV[1], ARGV[2]
 if not is_live(session) then return {0, 0} end
 local entry = let_go(session, fingerprint)
-if not entry then return {1, 0} end  -- said twice: the answer was lost, the work was not
+if not entry then
+  -- Said twice, where the answer was lost and not the work; or somebody else has ended it.
+  local row = call('HGET', T .. ':pages', fingerprint)
+  return {row and string.sub(row, 1, 2) == string.sub(ARGV[5], 1, 2) and 1 or 0, 0}
+end
 local host = entry[3]
 if call('HSET', T .. ':pages', fingerprint, ARGV[5]) == 0 then count('again', 1) end
 if ARGV[4] == '1' then call('HINCRBY', host_key(host), 'fe', 1) end
