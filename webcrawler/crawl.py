@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from webcrawler.dedup.reading import Result, Steps
     from webcrawler.frontier.host import Host
-    from webcrawler.frontier.store import Store
+    from webcrawler.frontier.store import Known, Store
     from webcrawler.scheduler import FrontierScheduler
 
 _crawls: WeakKeyDictionary[Crawler, Crawl] = WeakKeyDictionary()
@@ -160,6 +160,16 @@ class Crawl:
         """Run a test that asks the store, without waiting for one behind a network."""
         store: Any = self.store
         return await run_async(store.read, steps) if hasattr(store, "read") else run(store, steps)
+
+    async def find(self, fingerprint: int, url: str) -> Known | None:
+        """What is known of a URL, whichever worker has it."""
+        store: Any = self.store
+        known: Known | None = (
+            await store.look_up(fingerprint, url)
+            if hasattr(store, "look_up")
+            else store.find(fingerprint)
+        )
+        return known
 
     async def url_of(self, fingerprint: int) -> str:
         """The URL of a page, whoever fetched it."""

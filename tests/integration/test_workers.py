@@ -81,6 +81,17 @@ def test_every_page_once(shared: Crawls, web: SampleServer) -> None:
     assert_all_and_polite(web)
     assert sorted(logged(shared)) == sorted(web.web.truth().reachable_pages())
     assert len(list(shared.job.glob("worker-*"))) == 4
+    assert_vias(shared, web)
+
+
+def assert_vias(shared: Crawls, web: SampleServer) -> None:
+    """Whoever fetched a page, its line says which page led there."""
+    links = web.web.truth().links
+    for job in shared.job.glob("worker-*"):
+        for line in read_log(job):
+            assert bool(line["via"]) == bool(line["depth"]), line
+            if line["via"]:
+                assert line["url"] in [link.url for link in links[line["via"]]], line
 
 
 REDIS = ("-s", "FRONTIER_BACKEND=redis", "-s", "FRONTIER_PARTITIONS=8")

@@ -56,7 +56,7 @@ class DirectivesPipeline(PagePipeline):
         if page.outcome == "stored":
             canonical = page.document.canonical
             if canonical and canonical != page.url:
-                self._yield_to(page, canonical)
+                await self._yield_to(page, canonical)
 
     def _meta(self, page: Page) -> Directives | None:
         """What the meta tags say. A duplicate is not parsed for them: they are looked for."""
@@ -87,14 +87,14 @@ class DirectivesPipeline(PagePipeline):
             if not by_meta:
                 _give_up_claim(page)
 
-    def _yield_to(self, page: Page, canonical: str) -> None:
+    async def _yield_to(self, page: Page, canonical: str) -> None:
         """Leave the index to the page that this one names as its canonical form."""
         fingerprint = self.crawl.scheduler.linker.fingerprint(canonical)
         if fingerprint is None or fingerprint == page.fingerprint:
             return
+        known = await self.crawl.find(fingerprint, canonical)
         if self._yielded.get(fingerprint) == page.fingerprint:
             return  # they name each other: one has to stand for both
-        known = self.crawl.store.find(fingerprint)
         if known is None:
             is_too_deep = self._depth_limit and page.depth + 1 > self._depth_limit
             if page.is_nofollow or is_too_deep:

@@ -9,6 +9,8 @@ import xxhash
 from webcrawler.frontier.host import host_id
 
 FINGERPRINT = struct.Struct("<Q")  # as it stands in a packed record
+VIA = struct.Struct("<H")  # behind a packed record: the partition where its referrer ended
+NOWHERE = 0xFFFF
 HOLDER = struct.Struct("<H")  # at the head of a page's row: the worker that ended it
 
 

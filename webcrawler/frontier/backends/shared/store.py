@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from webcrawler.exceptions import JobError
 from webcrawler.frontier.backends.shared.driver import Call, Direct
 from webcrawler.frontier.backends.shared.figures import describe_workers
-from webcrawler.frontier.backends.shared.keys import FINGERPRINT, HOLDER, Keys
+from webcrawler.frontier.backends.shared.keys import FINGERPRINT, HOLDER, NOWHERE, VIA, Keys
 from webcrawler.frontier.backends.shared.outbox import Step, pack_steps, unpack_steps
 from webcrawler.frontier.backends.shared.scripts import read_scripts
 from webcrawler.frontier.backends.shared.tables import RedisTable
@@ -178,21 +178,23 @@ class RedisStore:
         step = self.keys.partitions
         return [not any(answers[at : at + step]) for at in range(0, len(answers), step)]
 
-    def _put_args(self, record: Record) -> list[bytes]:
+    def _put_args(self, record: Record, via: int) -> list[bytes]:
         signed, bucket = self.keys.seen(record.fingerprint)
         return [
             record.host.encode(),
             b"%d" % record.queue,
             b"%d" % signed,
             b"%d" % bucket,
-            record.pack(),
+            record.pack() + VIA.pack(via),
         ]
 
-    def _puts(self, records: Iterable[Record]) -> dict[int, list[bytes]]:
-        """The arguments of `put` for each partition."""
+    def _puts(self, records: Iterable[Record], via: int = NOWHERE) -> dict[int, list[bytes]]:
+        """The arguments of `put` for each partition; `via` is that of the page that links."""
         groups: dict[int, list[bytes]] = {}
         for record in records:
-            groups.setdefault(self.keys.of_host(record.host), []).extend(self._put_args(record))
+            groups.setdefault(self.keys.of_host(record.host), []).extend(
+                self._put_args(record, via)
+            )
         return {p: [b"%d" % (len(args) // 5), *args] for p, args in groups.items()}
 
     def put(self, records: Sequence[Record]) -> int:
@@ -231,7 +233,7 @@ class RedisStore:
         for k, data in found:
             queue = host.queues[k]
             queue.unread -= 1
-            records.append(Record.unpack(data, host.name, k, queue.head))
+            records.append(unpack_record(data, host.name, k, queue.head))
             queue.head += 1
         host.in_hand += len(records)
         return records
@@ -263,7 +265,7 @@ class RedisStore:
     def done(self, ending: Ending, then: Callable[[bool], None] | None = None) -> None:
         record = ending.record
         partition = self.keys.of_host(record.host)
-        puts = self._puts(ending.links)
+        puts = self._puts(ending.links, partition)
         own = puts.pop(partition, [b"0"])
         steps: list[Step] = [(p, "put", args) for p, args in puts.items()]
         steps += self._write_steps(ending.batch)
@@ -319,8 +321,9 @@ class RedisStore:
         for target, script, args in steps:
             self.tell(target, script, args, arrived)
 
-    def retry(self, record: Record) -> None:
-        args = [self.session, FINGERPRINT.pack(record.fingerprint), record.queue, record.pack()]
+    def retry(self, record: Record, via: int = NOWHERE) -> None:
+        packed = record.pack() + VIA.pack(via)
+        args = [self.session, FINGERPRINT.pack(record.fingerprint), record.queue, packed]
         self.tell(self.keys.of_host(record.host), "retry", args)
         host = self._active.get(host_id(record.host))
         if host is not None:
@@ -518,7 +521,7 @@ class RedisStore:
             for at, data in reversed(rows) if is_backward else rows:
                 place = _FOLLOWING - at if is_backward else at
                 key = f"{partition:05}|{name}|{k:03}|{place:09}".encode()
-                yield key, Record.unpack(data, name, k, at)
+                yield key, unpack_record(data, name, k, at)
 
     def is_in_hand(self, record: Record) -> bool:
         return self._is_held(record.host, FINGERPRINT.pack(record.fingerprint))
@@ -540,6 +543,11 @@ class RedisStore:
         self.direct.close()
 
 
+def unpack_record(data: bytes, host: str, queue: int, sequence: int) -> Record:
+    """A record as it waits in Redis."""
+    return Record.unpack(data[: -VIA.size], host, queue, sequence)
+
+
 def unpack_page(row: bytes) -> EndedPage:
     """The row of a page, which says first who ended it."""
     return EndedPage.unpack(row[HOLDER.size :])
@@ -556,4 +564,4 @@ def _unpack_hand(kept: bytes, field: bytes) -> Record:
     at += 1 if kept[at] < 0x80 else 2
     size = kept[at] & 0x1F if kept[at] < 0xC0 else kept[at + 1]
     at += 1 if kept[at] < 0xC0 else 2
-    return Record.unpack(data, kept[at : at + size].decode(), k, 0)
+    return unpack_record(data, kept[at : at + size].decode(), k, 0)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from webcrawler.exceptions import StoreError
 from webcrawler.frontier.backends.shared.driver import Call, Threaded
 from webcrawler.frontier.backends.shared.figures import describe_workers
-from webcrawler.frontier.backends.shared.keys import FINGERPRINT
+from webcrawler.frontier.backends.shared.keys import FINGERPRINT, NOWHERE, VIA
 from webcrawler.frontier.backends.shared.outbox import unpack_steps
 from webcrawler.frontier.backends.shared.post import RedisPost
 from webcrawler.frontier.backends.shared.preference import share
@@ -31,6 +31,7 @@ from webcrawler.frontier.ending import PAGE_OUTCOMES
 from webcrawler.frontier.host import host_id
 from webcrawler.frontier.store import Counts, Known
 from webcrawler.tables import Batch, MemoryTable
+from webcrawler.urls import host_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -84,7 +85,8 @@ class WorkerStore(RedisStore):
         self._counts = Counts()
         self._robots = MemoryTable()
         self._urls: dict[int, str] = {}
-        self._mine: set[int] = set()  # fingerprints that this session has in hand
+        # What this session has in hand, each with the partition where its referrer ended.
+        self._mine: dict[int, int] = {}
         self._stock: deque[tuple[Host, list[Record]]] = deque()
         self._firsts: dict[int, list[Record]] = {}
         partitions = self.keys.partitions
@@ -463,37 +465,57 @@ class WorkerStore(RedisStore):
         for told in found:
             host = self._leased(told)  # counted before the step took the first URLs
             records = self._in_hand(host, [(told[8], data) for data in told[7]])
-            self._mine.update(record.fingerprint for record in records)
+            vias = [VIA.unpack(data[-VIA.size :])[0] for data in told[7]]
+            for record, via in zip(records, vias, strict=True):
+                self._mine[record.fingerprint] = via
             self._names[partition].add(host.name)
-            self._read_robots(host, records)
+            self._read_about(host, records)
         if not self._asking and not found:
             self._feed()
 
-    def _read_robots(self, host: Host, records: list[Record]) -> None:
-        """Read the host's robots.txt, if another worker has it, before the host is stocked."""
-        name = host.name
-        keys = []
-        for scheme, port in (("http", "80"), ("https", "443")):
-            bare = name.rpartition(":")[2].isdigit() and ":" in name and not name.endswith("]")
-            keys.append((f"{scheme}://{name}" if bare else f"{scheme}://{name}:{port}").encode())
-        table = super().table("robots")
-        left, session = len(keys), self.session
+    def _read_about(self, host: Host, records: list[Record]) -> None:
+        """Before a host is stocked, read what other workers know: its robots.txt, its referrers."""
+        calls: list[Call] = []
+        for key in self._robots_keys(host.name):
+            call: Call = super().table("robots").get_call(key)  # type: ignore[attr-defined]
+            calls.append(call._replace(then=lambda row, k=key: self._keep_robots(k, row)))  # type: ignore[misc]
+        vias = {record.via: self._mine[record.fingerprint] for record in records if record.via}
+        for via, partition in vias.items():
+            if partition != NOWHERE and via not in self._urls:
+                words = ("HGET", f"{self.keys.tag(partition)}:pages", FINGERPRINT.pack(via))
+                calls.append(Call("", None, words, lambda row, v=via: self._keep_url(v, row)))  # type: ignore[misc]
+        left, session = len(calls), self.session
 
-        def read(key: bytes, value: Any) -> None:
+        def read(call: Call, answer: Any) -> None:
             nonlocal left
             left -= 1
-            if value is not None:
-                if len(self._robots.rows) >= _ROBOTS:
-                    self._robots.rows.clear()  # what is in use has been parsed
-                self._robots.rows[key] = value
+            assert call.then is not None
+            call.then(answer)
             if not left and session == self.session:
                 self._stock.append((host, records))
                 self.wake_engine()
 
         assert self._threaded is not None
-        for key in keys:
-            call = table.get_call(key)  # type: ignore[attr-defined]
-            self._threaded.tell(call._replace(then=lambda value, k=key: read(k, value)))
+        for call in calls:
+            self._threaded.tell(call._replace(then=lambda answer, c=call: read(c, answer)))  # type: ignore[misc]
+
+    @staticmethod
+    def _robots_keys(name: str) -> list[bytes]:
+        keys = []
+        for scheme, port in (("http", "80"), ("https", "443")):
+            bare = name.rpartition(":")[2].isdigit() and ":" in name and not name.endswith("]")
+            keys.append((f"{scheme}://{name}" if bare else f"{scheme}://{name}:{port}").encode())
+        return keys
+
+    def _keep_robots(self, key: bytes, row: bytes | None) -> None:
+        if row is not None:
+            if len(self._robots.rows) >= _ROBOTS:
+                self._robots.rows.clear()  # what is in use has been parsed
+            self._robots.rows[key] = row
+
+    def _keep_url(self, fingerprint: int, row: bytes | None) -> None:
+        if row is not None:
+            self._remember(fingerprint, unpack_page(row).url)
 
     def refill(self, host: Host, choice: Sequence[int]) -> list[Record]:
         records = self._firsts.pop(host.id, [])
@@ -534,7 +556,7 @@ class WorkerStore(RedisStore):
             if then is not None:
                 then(False)
             return
-        self._mine.discard(record.fingerprint)
+        del self._mine[record.fingerprint]
         self._remember(record.fingerprint, record.url)
         batch, ending.batch = ending.batch, Batch()
         local = Batch()
@@ -565,13 +587,13 @@ class WorkerStore(RedisStore):
         self._counts.ended[ending.outcome] += 1
         self._counts.waiting -= 1
 
-    def retry(self, record: Record) -> None:
+    def retry(self, record: Record, via: int = NOWHERE) -> None:
         if record.fingerprint in self._mine:
-            self._mine.discard(record.fingerprint)
-            super().retry(record)
+            super().retry(record, self._mine.pop(record.fingerprint))
 
     def give_back(self, host: Host, records: Sequence[Record]) -> None:
-        self._mine.difference_update(record.fingerprint for record in records)
+        for record in records:
+            self._mine.pop(record.fingerprint, None)
         super().give_back(host, records)
 
     def _write_local(self, batch: Batch) -> None:
@@ -630,6 +652,20 @@ class WorkerStore(RedisStore):
         await future
         return answers
 
+    async def look_up(self, fingerprint: int, url: str) -> Known | None:
+        """What is known of a URL, whoever has it; not where it waits."""
+        tag = self.keys.tag(self.keys.of_host(host_key(url)))
+        signed, bucket = self.keys.seen(fingerprint)
+        is_seen, row = await self._gather(
+            [
+                Call("", None, ("SISMEMBER", f"{tag}:seen:{bucket}", signed)),
+                Call("", None, ("HGET", f"{tag}:pages", FINGERPRINT.pack(fingerprint))),
+            ]
+        )
+        if row is not None:
+            return Known(page=unpack_page(row))
+        return Known() if is_seen else None
+
     async def find_page(self, fingerprint: int) -> EndedPage | None:
         """How a URL ended, wherever; None if it did not."""
         calls = []
@@ -642,15 +678,15 @@ class WorkerStore(RedisStore):
 
     def _remember(self, fingerprint: int, url: str) -> None:
         if len(self._urls) >= _URLS:
-            self._urls.clear()
+            del self._urls[next(iter(self._urls))]
         self._urls[fingerprint] = url
 
     def url_of(self, fingerprint: int) -> str | None:
-        """Of what this worker met lately; what others fetched is asked for by `find_page`."""
+        """Of what this worker met lately, and of the referrers of what it has in hand."""
         return self._urls.get(fingerprint)
 
     def find(self, fingerprint: int) -> Known | None:
-        return None
+        return None  # to be asked for by `look_up`, which does not make the crawl wait
 
     def host(self, name: str) -> Host | None:
         return self._active.get(host_id(name))
