@@ -45,10 +45,14 @@ def test_figures_of_two_workers(crawls: Crawls, redis: RedisServer) -> None:
         answer: dict[str, Any] = crawls.ask(*options, "stats")
         return answer
 
+    def are_both_there() -> bool:
+        answered = crawls.frontier("--json", *options, "stats")  # an error before there is a crawl
+        return answered.code == 0 and len(json.loads(answered.stdout)["workers"]) == 2
+
     with SampleServer(SampleWeb.plain(hosts=24, pages=72)) as web:
         workers = [crawls.start("web", NOTHING) for _ in range(2)]
         for worker in workers:
-            worker.until(lambda: len(stats()["workers"]) == 2)
+            worker.until(are_both_there)
         redis.client().lpush("web:start_urls", *web.seeds)
         pages = len(web.web.truth().reachable_pages())
         found: dict[str, Any] = {}
