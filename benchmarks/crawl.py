@@ -68,7 +68,11 @@ def run(crawler: Crawler, case: Case) -> Result:
             raise Missing("FRONTIER_BACKEND=redis is not built yet: it never asked the server")
         seen = site.seen()
         job = folder / "job"
-        stored = {name: disk_bytes(job / name) for name in ("frontier", "index", "warc")}
+        workers = [job, *job.glob("worker-*")]
+        stored = {
+            name: sum(disk_bytes(folder / name) for folder in workers)
+            for name in ("frontier", "index", "warc")
+        }
         secs = max(0.001, ended.ended_at - seen.first_at)
         span = seen.last_at - seen.first_at
         return Result(seen.pages, seen.requests, secs, ended.cpu_secs, ended.peak_mb, stored, span)

@@ -159,6 +159,13 @@ CRAWLERS = (
         needs_redis=True,
     ),
     Crawler(
+        "ours on Redis, everything on",
+        "the same with text, near-duplicates, anchor texts, link graph, index and archive",
+        "exact-duplicate test off, for the sites are copies of each other",
+        ours(redis=True),
+        needs_redis=True,
+    ),
+    Crawler(
         "crawlee-python, parsel",
         "enqueue_links on every page, queue in memory",
         "as stock",

@@ -16,6 +16,8 @@ PAGES = 15_000_000_000
 DAYS = 28
 LOAD = 0.7  # share of its measured rate that a worker is asked for
 _TERABYTE = 1e12
+_A_SET = 400  # fingerprints in a set on average: all stay below the 512 that Redis packs
+_MOST_PARTITIONS = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,43 @@ def needs(costs: dict[str, dict[str, Any]], pages: int = PAGES, days: float = DA
         memory = workers * figures["peak_mb"] / 1024
         answer.append(Need(name, figures["rate"], workers, cores, memory, stored))
     return answer
+
+
+@dataclass(frozen=True, slots=True)
+class RedisCosts:
+    """Bytes in Redis, and its CPU, measured."""
+
+    url: float  # the text of a URL
+    waiting: float  # a waiting URL beyond its text, its fingerprint included
+    known: float  # the fingerprint alone
+    ended: float  # what remains of a URL that ended
+    tables: float  # what a page has in the shared tables, everything on
+    cpu_ms: float  # of Redis, a page
+
+
+@dataclass(frozen=True, slots=True)
+class RedisNeed:
+    """What one crawl needs of Redis, and the shape it is to be started with."""
+
+    known: float
+    memory_gb: float
+    tables_gb: float
+    cores: float
+    partitions: int
+    buckets: int
+
+
+def redis_need(costs: RedisCosts, pages: int, days: float, known_per_page: float) -> RedisNeed:
+    """Every page has ended; what else is known waits. Tables only with everything on."""
+    known = pages * max(1.0, known_per_page)
+    waiting = (known - pages) * (costs.waiting + costs.url)
+    memory = waiting + pages * (costs.ended + costs.known)
+    cores = costs.cpu_ms / 1000 * pages / (days * 86_400) / LOAD
+    partitions = 64
+    while partitions < _MOST_PARTITIONS and known / _A_SET / partitions > 4096:
+        partitions *= 2
+    buckets = max(1024, math.ceil(known / _A_SET / partitions))
+    return RedisNeed(known, memory / 1e9, pages * costs.tables / 1e9, cores, partitions, buckets)
 
 
 def hosts_at_once(outcome: Outcome, pages: int = PAGES, days: float = DAYS) -> float:
