@@ -47,7 +47,7 @@ _HOSTS_A_LEASE = 4
 _LEASES_AT_ONCE = 8
 _FEW_HOSTS = 4  # below this a worker also takes hosts that others are preferred for
 _TICK_SECS = 1.0
-_COLLECT_SECS = 0.005  # steps that are told within it go to Redis together
+_COLLECT_SECS = 0.01  # steps that are told within it go to Redis together
 _IDLE_TICK_SECS = 0.25  # a worker with little to do looks more often for more
 _URLS = 50_000
 _SEEDS_A_TIME = 100
@@ -84,6 +84,7 @@ class WorkerStore(RedisStore):
         self._handles = {name: local.handle(name) for name in self._local_tables}
         self._counts = Counts()
         self._robots = MemoryTable()
+        self._asked: set[str] = set()  # hosts whose robots.txt was looked for
         self._urls: dict[int, str] = {}
         # What this session has in hand, each with the partition where its referrer ended.
         self._mine: dict[int, int] = {}
@@ -475,8 +476,8 @@ class WorkerStore(RedisStore):
 
     def _read_about(self, host: Host, records: list[Record]) -> None:
         """Before a host is stocked, read what other workers know: its robots.txt, its referrers."""
-        calls: list[Call] = []
-        for key in self._robots_keys(host.name):
+        name, calls = host.name, list[Call]()
+        for key in self._robots_keys(name) if name not in self._asked else ():
             call: Call = super().table("robots").get_call(key)  # type: ignore[attr-defined]
             calls.append(call._replace(then=lambda row, k=key: self._keep_robots(k, row)))  # type: ignore[misc]
         vias = {record.via: self._mine[record.fingerprint] for record in records if record.via}
@@ -484,6 +485,10 @@ class WorkerStore(RedisStore):
             if partition != NOWHERE and via not in self._urls:
                 words = ("HGET", f"{self.keys.tag(partition)}:pages", FINGERPRINT.pack(via))
                 calls.append(Call("", None, words, lambda row, v=via: self._keep_url(v, row)))  # type: ignore[misc]
+        if not calls:
+            self._stock.append((host, records))
+            self.wake_engine()
+            return
         left, session = len(calls), self.session
 
         def read(call: Call, answer: Any) -> None:
@@ -492,6 +497,9 @@ class WorkerStore(RedisStore):
             assert call.then is not None
             call.then(answer)
             if not left and session == self.session:
+                if len(self._asked) >= _URLS:
+                    self._asked.clear()
+                self._asked.add(name)
                 self._stock.append((host, records))
                 self.wake_engine()
 
@@ -511,6 +519,7 @@ class WorkerStore(RedisStore):
         if row is not None:
             if len(self._robots.rows) >= _ROBOTS:
                 self._robots.rows.clear()  # what is in use has been parsed
+                self._asked.clear()
             self._robots.rows[key] = row
 
     def _keep_url(self, fingerprint: int, row: bytes | None) -> None:

@@ -64,19 +64,17 @@ end
 
 -- Take up to `number` URLs of one queue in hand.
 local function take(session, host, k, number)
-  local records = {}
-  for _ = 1, number do
-    local record = call('LPOP', queue_key(k, host))
-    if not record then break end
-    local sequence = call('HINCRBY', T .. ':n', 'sequence', 1)
-    call('HSET', T .. ':hand:' .. session, string.sub(record, 6, 13),
-      cmsgpack.pack({sequence, tonumber(k), host, record}))
-    records[#records + 1] = record
+  local records = number > 0 and call('LPOP', queue_key(k, host), number) or {}
+  if #records == 0 then return records end
+  local sequence = call('HINCRBY', T .. ':n', 'sequence', #records) - #records
+  local fields = {}
+  for i, record in ipairs(records) do
+    fields[2 * i - 1] = string.sub(record, 6, 13)
+    fields[2 * i] = cmsgpack.pack({sequence + i, tonumber(k), host, record})
   end
-  if #records > 0 then
-    call('HINCRBY', host_key(host), 'in', #records)
-    count('in_hand', #records)
-  end
+  call('HSET', T .. ':hand:' .. session, unpack(fields))
+  call('HINCRBY', host_key(host), 'in', #records)
+  count('in_hand', #records)
   return records
 end
 
