@@ -5,8 +5,9 @@
 Rounds are interleaved: the embedded backend, two embedded crawls that share nothing but the machine
 (half of the hosts each: what two can gain here), one worker, two workers, and again. Pages a second
 are those of the middle 80 % of each crawl, without the start and the end that all agree on; the
-ratio is of the same round. CPU is of all workers together, of Redis and of nginx, whole crawls with their
-starts included: where they add up to the machine's cores, no worker can be faster. Commands are all
+ratio is of the same round. CPU is of all workers together, of Redis and of nginx, in the same 80 %.
+"CPU allows" is what they leave room for: a process has one core, all have the machine's. It stands
+still where others use the machine meanwhile, and pages a second do not. Commands are all
 that were sent to Redis, trips the reads it needed for them. Figures go to .bench/workers.json.
 """
 
@@ -19,6 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -54,9 +56,10 @@ class Figures:
     worker_cpu: float
     redis_cpu: float
     nginx_cpu: float
+    allows: float  # pages a second, by CPU alone
     commands: float  # a page
     trips: float  # a page
-    redis_busy: float  # share of one core, by Redis's own CPU over the middle of the crawl
+    redis_busy: float  # share of one core
 
 
 WAYS = {
@@ -85,13 +88,18 @@ def crawl(site: Path, hosts: int, processes: int, is_shared: bool) -> Figures:
                 for setting, value in settings.items():
                     command += ["-s", f"{setting}={value}"]
                 running.append(subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL))
-            cpu_secs = 0.0
-            for process in running:
-                _, status, used = os.wait4(process.pid, 0)
-                process.returncode = os.waitstatus_to_exitcode(status)
-                if process.returncode:
-                    raise SystemExit(f"a worker ended with {process.returncode}")
-                cpu_secs += used.ru_utime + used.ru_stime
+            watched = [running, [server.process], [served]]
+            samples, known = (
+                [],
+                dict.fromkeys([each.pid for group in watched for each in group], 0.0),
+            )
+            while any(process.poll() is None for process in running):
+                known = {pid: max(cpu, cpu_of(pid)) for pid, cpu in known.items()}
+                used = [sum(known[each.pid] for each in group) for group in watched]
+                samples.append((time.time(), *used))
+                time.sleep(0.1)
+            if any(process.returncode for process in running):
+                raise SystemExit("a worker failed")
             times = sorted(
                 datetime.fromisoformat(json.loads(line)["at"]).timestamp()
                 for log in folder.glob("job*/**/crawl.log")
@@ -99,26 +107,32 @@ def crawl(site: Path, hosts: int, processes: int, is_shared: bool) -> Figures:
             )
             pages = len(times)
             first, last = times[pages // 10], times[pages * 9 // 10]
-            info = server.client().info("everything")
-            redis_secs = info["used_cpu_user"] + info["used_cpu_sys"]
+            middle = [sample for sample in samples if first <= sample[0] <= last]
+            begin, end = middle[0], middle[-1]
+            done = sum(begin[0] <= at <= end[0] for at in times)
+            cpu = [(after - before) / done * 1000 for before, after in zip(begin, end, strict=True)]
             entries = server.client().hvals("{job}:workers")
             return Figures(
                 pages=pages,
                 rate=pages * 0.8 / (last - first),
-                worker_cpu=cpu_secs / pages * 1000,
-                redis_cpu=redis_secs / pages * 1000,
-                nginx_cpu=cpu_of(served.pid) / pages * 1000,
+                worker_cpu=cpu[1],
+                redis_cpu=cpu[2],
+                nginx_cpu=cpu[3],
+                allows=1000 / max(cpu[1] / processes, sum(cpu[1:]) / (os.cpu_count() or 1)),
                 commands=sum(json.loads(entry)["commands"] for entry in entries) / pages,
-                trips=info["total_reads_processed"] / pages,
-                redis_busy=redis_secs / (times[-1] - times[0]),
+                trips=server.client().info("stats")["total_reads_processed"] / pages,
+                redis_busy=cpu[2] / cpu[0],
             )
     finally:
         server.close()
 
 
 def cpu_of(pid: int) -> float:
-    """CPU seconds that a running process has used."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    """CPU seconds that a process has used; it may have ended, and not been waited for."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except FileNotFoundError:
+        return 0.0
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
@@ -141,6 +155,7 @@ def main() -> None:
     for way, results in found.items():
         base = found["one worker" if WAYS[way][1] else "embedded"]
         pairs = [each.rate / one.rate for each, one in zip(results, base, strict=True)]
+        allowed = [each.allows / one.allows for each, one in zip(results, base, strict=True)]
         ratios[way] = statistics.median(pairs)
         middle = {
             name: statistics.median(asdict(each)[name] for each in results)
@@ -151,13 +166,22 @@ def main() -> None:
                 way,
                 thousands(middle["rate"]),
                 f"{ratios[way]:.2f} ({min(pairs):.2f}-{max(pairs):.2f})",
+                f"{statistics.median(allowed):.2f}",
                 *(f"{middle[name]:.2f}" for name in ("worker_cpu", "redis_cpu", "nginx_cpu")),
                 f"{middle['commands']:.2f}",
                 f"{middle['trips']:.2f}",
                 f"{middle['redis_busy']:.0%}",
             )
         )
-    head = ("", "pages/s", "x one", "workers' CPU ms/page", "Redis's", "nginx's")
+    head = (
+        "",
+        "pages/s",
+        "x one",
+        "CPU allows x one",
+        "workers' CPU ms/page",
+        "Redis's",
+        "nginx's",
+    )
     print(table((*head, "commands/page", "trips/page", "Redis busy"), rows))
     OUTPUT.parent.mkdir(exist_ok=True)
     rounds = {way: [asdict(each) for each in results] for way, results in found.items()}
