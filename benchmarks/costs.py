@@ -1,12 +1,13 @@
 """Where a page's time goes, as Markdown: parts switched off one by one, and a sampling profiler.
 
-    python benchmarks/costs.py               python3.11-doc on four addresses
-    python benchmarks/costs.py --quick       three chapters on two addresses
+    python benchmarks/costs.py               python3.11-doc on two addresses, two rounds
+    python benchmarks/costs.py --quick       some chapters, once
     python benchmarks/costs.py --no-profile  without py-spy (it is installed into .bench/)
 
 A part's cost is the CPU of a crawl with everything on less that of the same crawl without it, for each
-page; start and end of the process are in both. Samples are of the crawl's main thread, sorted by the
-first file, from the top of the stack down, that belongs to a part.
+page; start and end of the process are in both. Samples of the crawl's main thread are sorted by the first
+file, from the top of the stack down, that belongs to a part; other threads are parts of their own; imports
+are left out.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def profile(case: crawl.Case, name: str) -> str:
     with tempfile.TemporaryDirectory() as place, nginx(case.root, case.addresses) as site:
         folder = Path(place)
         command = crawler.command(Task(site.seeds, case.allow, folder))
-        spy = [str(program), "record", "-f", "raw", "-r", "200", "-o", str(folder / "raw"), "--"]
+        spy = [str(program), "record", "-t", "-f", "raw", "-o", str(folder / "raw"), "--"]
         ended = run_tree([*spy, *command], ROOT, folder / "log")
         if not (folder / "raw").exists():
             return f"py-spy could not watch the crawl (it ended with {ended.code}): no profile."
@@ -85,18 +86,24 @@ def profile(case: crawl.Case, name: str) -> str:
     samples: Counter[str] = Counter()
     for line in lines:
         stack, _, count = line.rpartition(" ")
-        if "start (" in stack or "run (" in stack or "execute" in stack:
-            samples[place_of(stack)] += int(count)
+        part = place_of(stack)
+        if part is not None:
+            samples[part] += int(count)
     total = sum(samples.values()) or 1
-    rows = [[part, f"{count / total:.1%}"] for part, count in samples.most_common()]
+    rows = [[part, f"{count / total:.1%}"] for part, count in samples.most_common() if count > 1]
     return table(["part", "share of samples"], rows)
 
 
-def place_of(stack: str) -> str:
-    """The part that a stack (root;…;top) belongs to."""
-    if "_find_and_load" in stack:
-        return "imports at start"
-    for frame in reversed(stack.split(";")):
+def place_of(stack: str) -> str | None:
+    """The part that a stack (thread;root;…;top) belongs to; None: no work on a page."""
+    thread, _, frames = stack.partition(";")
+    if "_find_and_load" in frames or "_get_module_details" in frames:
+        return None  # imports, at the start
+    if "_bootstrap (threading.py" in frames or ": MainThread" not in thread:
+        is_waiting = "wait (threading.py" in frames.rpartition(";")[2]
+        name = thread.partition(": ")[2]
+        return f"thread {name}" if name and not is_waiting else None
+    for frame in reversed(frames.split(";")):
         for part, marks in PLACES:
             if any(mark in frame for mark in marks):
                 return part
@@ -107,13 +114,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="three chapters, one round")
+    parser.add_argument("--quick", action="store_true", help="some chapters, one round")
     parser.add_argument("--rounds", type=int, default=0, help="default 2, with --quick 1")
     parser.add_argument("--no-profile", dest="profile", action="store_false")
     options = parser.parse_args()
     if not PYTHON_DOC.is_dir():
         raise SystemExit(f"{PYTHON_DOC} is not there: apt-get install python3.11-doc")
-    addresses, allow = (2, crawl.PART) if options.quick else (4, "")
+    addresses, allow = (1, crawl.PART) if options.quick else (2, "")
     case = crawl.Case("costs", PYTHON_DOC, addresses, allow)
     print(f"{machine()}\n\n### Parts switched off\n")
     print(switched_off(case, options.rounds or (1 if options.quick else 2)), flush=True)

@@ -57,6 +57,7 @@ class Crawler:
     does_not: str
     command: Callable[[Task], list[str]]
     needs_redis: bool = False
+    is_slow: bool = False  # not faster than stock: one round is enough to say so
 
 
 def scrapy(words: list[str], settings: tuple[str, ...]) -> list[str]:
@@ -125,6 +126,7 @@ CRAWLERS = (
         "the same with the settings that Scrapy's documentation advises for broad crawls",
         "as stock; no retries, no redirects",
         stock(*BROAD),
+        is_slow=True,
     ),
     Crawler(
         "ours, links only",
@@ -150,6 +152,7 @@ CRAWLERS = (
         "as stock; a request popped when the process dies is lost",
         stock(redis=True),
         needs_redis=True,
+        is_slow=True,
     ),
     Crawler(
         "ours on Redis, links only",

@@ -18,25 +18,29 @@ def bars(title: str, sites: dict[str, list[tuple[str, float, str]]], foot: str) 
     for site, rows in sites.items():
         parts.append(f'<text class="site" x="24" y="{y}">{escape(site)}</text>')
         y += 14
-        most = max(value for _, value, _ in rows)
-        top = y
+        most = max(1.0, *(value for _, value, _ in rows))
+        scale = (WIDTH - LEFT - 190) / most
+        one = LEFT + scale  # where the peer that all are compared with ends
+        bottom = y + len(rows) * (BAR + GAP) - GAP
+        parts.append(
+            f'<line x1="{one:.1f}" x2="{one:.1f}" y1="{y - 4}" y2="{bottom + 4}" '
+            'stroke="#cbd5e1" stroke-dasharray="3 3"/>'
+        )
         for name, value, label in rows:
-            length = max(2.0, (WIDTH - LEFT - 190) * value / most)
+            length = max(2.0, value * scale)
+            # Not across the dashed line.
+            label_at = LEFT + length + 8
+            if label_at - 8 < one < label_at + 60:
+                label_at = one + 8
             color = OURS if name.startswith("ours") else OTHERS
             middle = y + BAR * 0.72
             parts.append(
                 f'<text x="{LEFT - 10}" y="{middle:.0f}" text-anchor="end">{escape(name)}</text>'
                 f'<rect x="{LEFT}" y="{y}" width="{length:.1f}" height="{BAR}" rx="3" '
-                f'fill="{color}"/><text class="value" x="{LEFT + length + 8:.1f}" '
+                f'fill="{color}"/><text class="value" x="{label_at:.1f}" '
                 f'y="{middle:.0f}">{escape(label)}</text>'
             )
             y += BAR + GAP
-        one = LEFT + (WIDTH - LEFT - 190) / most
-        if most > 1:
-            parts.append(
-                f'<line x1="{one:.1f}" x2="{one:.1f}" y1="{top - 4}" y2="{y - GAP + 4}" '
-                'stroke="#e11d48" stroke-dasharray="3 3"/>'
-            )
         y += 26
     parts.append(f'<text class="foot" x="24" y="{y}">{escape(foot)}</text>')
     height = y + 20
