@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from xml.etree import ElementTree
 
 import pytest
 
@@ -17,13 +18,13 @@ from webcrawler.lab.planning import needs
 from webcrawler.lab.simulation import Outcome, Simulation
 from webcrawler.lab.web import SimulatedWeb
 
-MONTH = 28 * 86_400.0
+DAY = 86_400.0
 
 
-def crawl(seed: int = 1, kv=None, hosts: int = 150, **options) -> Outcome:
+def crawl(seed: int = 1, kv=None, hosts: int = 150, days: float = 30, **options) -> Outcome:
     web = SimulatedWeb(seed, hosts, 60, **options)
     simulation = Simulation(web, EmbeddedStore(kv or DictKV()), concurrency=32, seed=seed)
-    return simulation.run(MONTH)
+    return simulation.run(days * DAY)
 
 
 def test_the_same_seed_gives_the_same_crawl():
@@ -33,7 +34,9 @@ def test_the_same_seed_gives_the_same_crawl():
 
 def test_the_store_does_not_change_the_crawl(tmp_path):
     kv = RocksKV(tmp_path / "frontier", (*OWN_TABLES, *SIDE_TABLES))
-    assert crawl(3, kv).digest == crawl(3).digest
+    stored, remembered = crawl(3, kv, days=2, news=30), crawl(3, days=2, news=30)
+    assert stored.digest == remembered.digest
+    assert stored.waits == remembered.waits
 
 
 def test_every_page_is_reached_and_no_host_hurried():
@@ -47,6 +50,18 @@ def test_every_page_is_reached_and_no_host_hurried():
     assert sum(outcome.buckets) == outcome.pages
 
 
+def test_what_is_published_meanwhile_is_fetched_soon():
+    outcome = crawl(news=600, dead=0.0, days=1)
+    assert outcome.seconds == DAY
+    assert not outcome.is_finished
+    assert outcome.news == pytest.approx(600 * 24, rel=0.01)
+    assert outcome.news_fetched >= outcome.news - 600
+    assert outcome.news_wait_secs / outcome.news_fetched < 600
+    assert outcome.violations == 0
+    assert len(outcome.waits) == len(outcome.buckets)
+    assert max(outcome.waits) == outcome.waits[0] > outcome.waits[-1]
+
+
 def test_failures_end_and_nothing_waits_for_ever():
     outcome = crawl(dead=0.3, flaky=0.3)
     assert outcome.failed
@@ -55,7 +70,7 @@ def test_failures_end_and_nothing_waits_for_ever():
 
 
 def test_the_auditor_sees_what_is_wrong():
-    auditor = Auditor(minimum=1.0, factor=1.0)
+    auditor = Auditor(10, minimum=1.0, factor=1.0)
     auditor.start(1, 0.0)
     auditor.start(1, 0.5)
     assert auditor.violations == 1, "two at once"
@@ -75,13 +90,29 @@ def test_a_plan_from_costs():
 
 
 def test_pictures():
-    assert sparkline([0, 1, 2]) == " ▄█"
+    assert sparkline([0, 1, 100]) == " ▁█"
     assert sparkline([]) == ""
-    assert svg("a < b", [1, 2], 28, "").startswith("<svg")
+    outcome = Outcome(bucket_secs=10.0, buckets=[1000, 0, 1], waits=[500, 5, 0])
+    drawn = svg("a < b", outcome, 30, "")
+    assert ElementTree.fromstring(drawn).tag.endswith("svg")
+    assert "a &lt; b" in drawn
+    for mark in ("day 30", ">100<", ">0.1<"):
+        assert mark in drawn
 
 
 def test_the_command(capsys, tmp_path):
-    words = ["--hosts", "50", "--largest", "20", "--backend", "memory"]
+    words = [
+        "--hosts",
+        "50",
+        "--largest",
+        "20",
+        "--news",
+        "60",
+        "--days",
+        "2",
+        "--backend",
+        "memory",
+    ]
     assert main([*words, "--json", "--svg", str(tmp_path / "a.svg")]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["violations"] == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import sys
 import tempfile
@@ -33,46 +34,61 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if getattr(options, name) <= 0:
             print(f"--{name} must be more than 0, not {getattr(options, name)}", file=sys.stderr)
             return 2
+    if options.news < 0:
+        print(f"--news must be 0 or more, not {options.news:g}", file=sys.stderr)
+        return 2
     try:
         costs = read(options.costs) if options.costs else {}
     except (OSError, ValueError, KeyError, StopIteration) as error:
         print(f"cannot read costs from {options.costs}: {error!r}", file=sys.stderr)
         return 2
-    web = SimulatedWeb(options.seed, options.hosts, options.largest)
+    # As in a crawl: a page is many short-lived objects without cycles.
+    gc.set_threshold(20_000, 20, 20)
+    web = SimulatedWeb(options.seed, options.hosts, options.largest, news=options.news)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lab-")))
-        store = EmbeddedStore(_engine(options.backend, folder))
         simulation = Simulation(
             web,
-            store,
+            EmbeddedStore(_engine(options.backend, folder)),
             concurrency=options.concurrency,
             minimum=options.min_delay,
             seed=options.seed,
         )
+        is_terminal = sys.stderr.isatty()
 
         def tell(now: float, outcome: Outcome) -> None:
-            print(
-                f"\r  day {now / _DAY:6.2f}  {outcome.pages:>10,} pages  "
-                f"{store.counts.waiting:>10,} waiting  {outcome.violations} violations",
-                end="",
-                file=sys.stderr,
-                flush=True,
+            line = (
+                f"  day {now / _DAY:6.2f}  {outcome.hosts:>9,} hosts  {outcome.pages:>10,} pages"
+                f"  {outcome.fetches / outcome.wall_secs:>7,.0f} fetches/s here"
+                f"  {outcome.waiting:>9,} waiting  {outcome.violations} violations"
+                f"  {memory_mb('VmRSS'):.0f} MB"
             )
+            end = "" if is_terminal else "\n"
+            print(f"\r{line}" if is_terminal else line, end=end, file=sys.stderr, flush=True)
 
         try:
-            outcome = simulation.run(options.days * _DAY, options.max_pages, tell=tell)
+            outcome = simulation.run(
+                options.days * _DAY,
+                options.max_pages,
+                tell=tell,
+                tell_every=1.0 if is_terminal else 15.0,
+            )
         except KeyboardInterrupt:
             print("\nstopped", file=sys.stderr)
             return 130
-        print(file=sys.stderr)
+        if is_terminal:
+            print(file=sys.stderr)
         simulation.frontier.close(outcome.seconds)
         disk = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     told = _told(options, outcome, disk, costs)
     if options.svg:
-        rates = [count / outcome.bucket_secs for count in outcome.buckets]
-        title = f"Simulated crawl: {options.hosts:,} hosts, seed {options.seed}"
-        foot = f"pages a second; {outcome.pages:,} pages, {outcome.violations} violations"
-        Path(options.svg).write_text(svg(title, rates, options.days, foot), encoding="utf-8")
+        title = f"A simulated crawl: {outcome.hosts:,} hosts, {options.days:g} days"
+        foot = (
+            f"{outcome.pages:,} pages, {outcome.news:,} of them published meanwhile; "
+            f"{outcome.violations} violations of politeness in {outcome.fetches:,} fetches; "
+            f"seed {options.seed}, {outcome.wall_secs:.0f} s of real time"
+        )
+        Path(options.svg).write_text(svg(title, outcome, options.days, foot), encoding="utf-8")
     if options.json:
         print(json.dumps(told))
     else:
@@ -80,26 +96,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if outcome.violations else 0
 
 
+def memory_mb(field: str) -> float:
+    """Resident memory of this process now (VmRSS), or its peak (VmHWM); 0 if nobody says."""
+    status = Path("/proc/self/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    return next((int(x.split()[1]) / 1024 for x in lines if x.startswith(field + ":")), 0.0)
+
+
 def _engine(backend: str, folder: Path) -> KV:
     if backend == "memory":
         return DictKV()
     from webcrawler.frontier.backends.rocks import RocksKV
 
-    return RocksKV(folder / "frontier", (*OWN_TABLES, *SIDE_TABLES))
+    # Nobody goes on with a simulation after a power cut: nothing is to wait for the disk.
+    return RocksKV(folder / "frontier", (*OWN_TABLES, *SIDE_TABLES), sync_secs=0)
 
 
 def _told(
     options: argparse.Namespace, outcome: Outcome, disk: int, costs: dict[str, Any]
 ) -> dict[str, Any]:
-    status = Path("/proc/self/status")
-    lines = status.read_text().splitlines() if status.exists() else []
-    peak = next((int(x.split()[1]) / 1024 for x in lines if x.startswith("VmHWM:")), 0.0)
     return {
         "seed": options.seed,
         "backend": options.backend,
         **asdict(outcome),
         "pages_a_second": outcome.pages / max(1e-9, outcome.seconds),
-        "peak_mb": peak,
+        "peak_mb": memory_mb("VmHWM"),
         "disk_a_url": disk / max(1, outcome.known),
         "plan": {
             "pages": PAGES,
@@ -116,23 +137,39 @@ def _told(
 def _print(told: dict[str, Any], outcome: Outcome) -> None:
     plan = told["plan"]
     end = "everything was crawled" if outcome.is_finished else "stopped at its limit"
+    spare = f", closest kept by {outcome.smallest_spare:.6f} s" if outcome.fetches > 1 else ""
+    disk = f", {told['disk_a_url']:.0f} bytes of store a URL" if told["disk_a_url"] else ""
+    store = f" and {plan['frontier_tb']:.1f} TB of frontier" if plan["frontier_tb"] else ""
+    news = (
+        f"news         {outcome.news:,} pages were published meanwhile and"
+        f" {outcome.news_fetched:,} fetched,"
+        f" {outcome.news_wait_secs / max(1, outcome.news_fetched):.1f} s after a feed told of"
+        f" them on average, {outcome.news_longest_secs:,.0f} s at most\n"
+    )
     print(
         f"{outcome.pages:,} pages of {outcome.hosts:,} hosts in {outcome.seconds / _DAY:.2f}"
-        f" simulated days, {outcome.wall_secs:.0f} s here ({end}); {outcome.failed:,} failed\n"
-        f"throughput   {told['pages_a_second']:.2f} pages/s over all\n"
+        f" simulated days: {end}\n"
+        f"here         {outcome.wall_secs:.0f} s ({outcome.cpu_secs:.0f} s of CPU,"
+        f" {outcome.frontier_secs:.0f} of them the frontier's):"
+        f" {outcome.fetches / max(1e-9, outcome.wall_secs):,.0f} fetches a second\n"
+        f"fetches      {outcome.fetches:,}, robots.txt and retries among them;"
+        f" {outcome.failed:,} URLs failed\n"
+        f"throughput   {told['pages_a_second']:.2f} pages/s over all simulated time,"
+        f" {max(outcome.buckets) / outcome.bucket_secs:.0f} in the busiest"
+        f" {outcome.bucket_secs / 3600:.1f} h\n"
         f"             {sparkline(outcome.buckets)}\n"
-        f"waiting      {outcome.waiting:,} of {outcome.known:,} known URLs left;"
+        f"waiting      {max(outcome.waits, default=0):,} URLs at most, {outcome.waiting:,} of"
+        f" {outcome.known:,} known at the end;"
         f" {outcome.idle_secs / max(1e-9, outcome.seconds):.1%} of the time nothing was in flight\n"
-        f"politeness   {outcome.violations} violations in {outcome.fetches:,} fetches,"
-        f" closest kept by {outcome.smallest_spare:.6f} s\n"
-        f"memory       {told['peak_mb']:.0f} MB at peak,"
-        f" {told['disk_a_url']:.0f} bytes of store a URL\n"
+        f"{news}"
+        f"politeness   {outcome.violations} violations in {outcome.fetches:,} fetches{spare}\n"
+        f"memory       {told['peak_mb']:.0f} MB at peak{disk}\n"
         f"digest       {outcome.digest} (seed {told['seed']})\n\n"
         f"A model, not a measurement: {plan['pages']:,} pages in {plan['days']} days are"
-        f" {plan['pages_a_second']:,.0f} pages/s. They need {plan['hosts_at_once']:,.0f}"
-        f" hosts open for fetching at any time,\n"
-        f"{plan['frontier_cores']:.1f} cores for the frontier and"
-        f" {plan['frontier_tb']:.1f} TB of frontier, by what it cost here for each page."
+        f" {plan['pages_a_second']:,.0f} pages/s.\nThey need {plan['hosts_at_once']:,.0f}"
+        f" hosts open for fetching at any time,"
+        f" {plan['frontier_cores']:.1f} cores for the frontier{store},\n"
+        f"by what it cost here for each page."
     )
     if not plan["needs"]:
         print("For whole workers give measured costs: make bench, then --costs .bench/crawl.json")
@@ -152,8 +189,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m webcrawler.lab", description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="the number it is all made from")
     parser.add_argument("--hosts", type=int, default=1_000_000)
-    parser.add_argument("--largest", type=int, default=100_000, help="pages of the largest host")
-    parser.add_argument("--days", type=float, default=28.0, help="simulated time at most")
+    parser.add_argument("--largest", type=int, default=30_000, help="pages of the largest host")
+    parser.add_argument("--news", type=float, default=500.0, help="pages published in an hour")
+    parser.add_argument("--days", type=float, default=30.0, help="simulated time at most")
     parser.add_argument("--max-pages", type=int, default=0, help="stop after so many; 0: no limit")
     parser.add_argument("--concurrency", type=int, default=1024, help="fetches in flight at most")
     parser.add_argument("--min-delay", type=float, default=1.0, help="seconds for a host")
