@@ -62,7 +62,7 @@ def switched_off(case: crawl.Case, rounds: int) -> str:
     best = {way: min(values) for way, values in cpu.items()}
     whole = best["everything on"]
     rows = [
-        [way, f"{ms:.2f}", f"{whole - ms:.2f}", f"{(whole - ms) / whole:.0%}"]
+        [way, f"{ms:.2f}", f"{whole - ms:.2f}", f"{(whole - ms) / whole:z.0%}"]
         for way, ms in best.items()
     ]
     return table(["crawl", "CPU ms/page", "saved", "share"], rows)
@@ -97,8 +97,8 @@ def profile(case: crawl.Case, name: str) -> str:
 def place_of(stack: str) -> str | None:
     """The part that a stack (thread;root;…;top) belongs to; None: no work on a page."""
     thread, _, frames = stack.partition(";")
-    if "_find_and_load" in frames or "_get_module_details" in frames:
-        return None  # imports, at the start
+    if not frames or "_find_and_load" in frames or "_get_module_details" in frames:
+        return None  # the interpreter's own start and end, and imports
     if "_bootstrap (threading.py" in frames or ": MainThread" not in thread:
         is_waiting = "wait (threading.py" in frames.rpartition(";")[2]
         name = thread.partition(": ")[2]
