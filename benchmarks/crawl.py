@@ -174,6 +174,8 @@ def main() -> int:
             site = compare(case, crawlers, options.rounds)
             sites.append(site)
             print(f"\n### {site.heading}\n\n{site.table()}\n", flush=True)
+    if options.quick:
+        print("Small crawls: a process's start and end weigh much in them. For figures: make bench")
     where, what = machine(), all_versions()
     summary = {site.title: site.summary() for site in sites}
     PLACE.mkdir(exist_ok=True)

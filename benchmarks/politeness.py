@@ -73,7 +73,7 @@ def main() -> int:
         parser.error("hosts must be 1 to 1000, delay above 0, secs 5 or more")
     rows = []
     for hosts, delay in ((options.hosts, options.delay), (1, 0.2)):
-        print(f"  {hosts} hosts, delay {delay:g} s: {options.secs:.0f} s", file=sys.stderr)
+        print(f"  hosts: {hosts}, delay {delay:g} s: {options.secs:.0f} s", file=sys.stderr)
         rows.append(measure(hosts, delay, options.secs))
     print(f"{machine()}\n\n{table(HEAD, rows)}")
     return 1 if any(row[-1] != "0" for row in rows) else 0
