@@ -106,6 +106,7 @@ class FrontierScheduler(BaseScheduler):
         self._crawl.scheduler = self
         self._frontier = self._crawl.frontier
         self._store = self._crawl.store
+        self._tickets = getattr(self._store, "tickets", None)  # where workers share the limit
         links = self._crawl.config.links
         self.linker = Linker(
             spider,  # type: ignore[arg-type]  # any spider with the few methods the linker uses
@@ -140,6 +141,8 @@ class FrontierScheduler(BaseScheduler):
             store.on_failure = self._stop
             store.on_seeds = self._seeds_pushed
             store.seeds_key = self._crawl.config.redis.seeds_key % {"name": spider.name}
+            store.tickets.limit = self._max_pages
+            store.tickets.under_way = lambda: len(self._visits)
             store.start(asyncio.get_running_loop(), self._wakeup.now)
         if self._crawl.config.address_delay:
             finder = AddressFinder(get_resolver(self._crawler), self._wakeup.now)
@@ -542,9 +545,8 @@ class FrontierScheduler(BaseScheduler):
         # lines, which is better than none.
         self.log.write(visit, ending)
         self._frontier.done(ending, lambda stands: self._ended(visit, ending, stands))
-        if self._max_pages and self._pages >= self._max_pages and not self._is_closing:
-            self._is_closing = True
-            _schedule_coro(self._crawler.engine.close_spider_async(reason="max_pages"))
+        if self._max_pages and self._has_all_pages():
+            self._close_for_max_pages()
 
     def _ended(self, visit: Visit, ending: Ending, stands: bool) -> None:
         """A commit was answered: it stands, or was refused because the lease had been lost."""
@@ -611,11 +613,22 @@ class FrontierScheduler(BaseScheduler):
 
     def _may_begin_page(self) -> bool:
         """Whether one more page could not become one too many."""
-        pages = self._pages
-        if pages >= self._max_pages and not self._is_closing:
+        if self._has_all_pages():
+            self._close_for_max_pages()
+            return False
+        if self._tickets is not None:
+            return bool(self._tickets.may_begin())
+        return self._pages + len(self._visits) < self._max_pages
+
+    def _has_all_pages(self) -> bool:
+        if self._tickets is not None:
+            return bool(self._tickets.is_used_up)
+        return self._pages >= self._max_pages
+
+    def _close_for_max_pages(self) -> None:
+        if not self._is_closing:
             self._is_closing = True
             _schedule_coro(self._crawler.engine.close_spider_async(reason="max_pages"))
-        return pages + len(self._visits) < self._max_pages
 
     def _write_stats(self) -> None:
         counts = self._store.counts

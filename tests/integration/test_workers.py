@@ -72,8 +72,15 @@ def assert_all_and_polite(web: SampleServer, twice: int = 0) -> None:
 
 
 def test_every_page_once(shared: Crawls, web: SampleServer) -> None:
+    shared.settings["FRONTIER_LEASE_SECS"] = 60
     workers = start(shared, web, 3)
     workers[0].until(lambda: len(logged(shared)) > 30)
+    for worker in workers:
+        worker.signal(signal.SIGSTOP)  # they shall not end before they are asked about
+    stats = shared.ask("-s", f"REDIS_URL={shared.settings['REDIS_URL']}", *REDIS, "stats")
+    assert len(stats["workers"]) == 3
+    for worker in workers:
+        worker.signal(signal.SIGCONT)
     workers += start(shared, web, 1)  # one more in the middle
     assert_good(workers)
     assert_all_and_polite(web)
@@ -92,6 +99,15 @@ def assert_vias(shared: Crawls, web: SampleServer) -> None:
                 assert line["url"] in [link.url for link in links[line["via"]]], line
 
 
+def test_a_limit_on_pages_is_exact(shared: Crawls, web: SampleServer) -> None:
+    workers = start(shared, web, 3, max_pages=50, POLITENESS_MIN_DELAY=0)
+    assert_good(workers)
+    assert len(fetched(web)) == len(logged(shared)) == 50
+    workers = start(shared, web, 2, max_pages=61, POLITENESS_MIN_DELAY=0)  # some more
+    assert_good(workers)
+    assert len(fetched(web)) == len(logged(shared)) == 61
+
+
 REDIS = ("-s", "FRONTIER_BACKEND=redis", "-s", "FRONTIER_PARTITIONS=8")
 
 
@@ -101,16 +117,6 @@ def test_a_killed_worker_is_inherited(shared: Crawls, web: SampleServer) -> None
     workers[1].kill()
     assert_good([workers[0], workers[2]])
     assert_all_and_polite(web, twice=8)
-
-
-def test_a_stopped_worker_finds_out(shared: Crawls, web: SampleServer) -> None:
-    workers = start(shared, web, 2)
-    workers[0].until(lambda: len(logged(shared)) > 30)
-    workers[1].signal(signal.SIGSTOP)
-    time.sleep(3.5)
-    workers[1].signal(signal.SIGCONT)
-    assert_good(workers)
-    assert_all_and_polite(web, twice=16)
 
 
 def test_redis_restarts(shared: Crawls, web: SampleServer, server: RedisServer) -> None:

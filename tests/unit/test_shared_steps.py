@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import xxhash
@@ -120,3 +120,31 @@ def test_fingerprints_stay_integers(two: tuple[RedisStore, RedisStore]) -> None:
     keys = [k for p in range(PARTITIONS) for k in client.keys(f"{one.keys.tag(p)}:seen:*")]
     kinds = {one.direct.ask(Call("", None, ("OBJECT", "ENCODING", key))) for key in keys}
     assert kinds == {b"intset"}
+
+
+def test_tickets_are_shared_given_back_and_returned_by_the_dead(
+    two: tuple[RedisStore, RedisStore],
+) -> None:
+    one, other = two
+
+    def ask(
+        store: RedisStore,
+        spent: int,
+        wanted: int,
+        in_use: int = 0,
+        ended: int = 0,
+        secs: float = 60.0,
+    ) -> Any:
+        args = (store.session, secs, 10, ended, spent, in_use, wanted)
+        return store.direct.ask(Call(store.keys.whole, store.script("tickets"), args))
+
+    assert ask(one, 0, 7) == [7, 0, 0]
+    assert ask(other, 0, 7) == [3, 0, 7]
+    assert ask(one, 2, 5) == ask(one, 2, 5) == [5, 2, 3], "said twice, spent once"
+    assert ask(one, 2, 1) == [1, 2, 3], "four are given back"
+    assert ask(other, 0, 7) == [7, 2, 1]
+    assert ask(one, 2, 9, secs=-1.0) == [1, 2, 7], "and is not heard of again"
+    assert ask(other, 7, 9) == [1, 9, 0]
+    assert ask(other, 7, 9, ended=10) == [0, 10, 0], "pages that the dead one told nobody of"
+    # A page that has ended, and whose commit this one has not heard of, keeps its ticket.
+    assert ask(other, 7, 9, in_use=1, ended=10) == [1, 10, 0]

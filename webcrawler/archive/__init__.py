@@ -26,7 +26,16 @@ from webcrawler.archive.command import (
 )
 from webcrawler.archive.exchange import Exchange, Message, Original, Stored
 from webcrawler.archive.files import DEFAULT_LEVEL, DEFAULT_MAX_BYTES, WarcFiles
-from webcrawler.archive.index import TABLE, Entry, dated_key, entries, latest_key, put, unpack
+from webcrawler.archive.index import (
+    TABLE,
+    Entry,
+    counted_places,
+    dated_key,
+    entries,
+    latest_key,
+    put,
+    unpack,
+)
 from webcrawler.archive.listing import Listed, list_records
 from webcrawler.archive.reader import ArchiveReader, Capture, get
 from webcrawler.archive.recovery import Recovered, recover
@@ -50,6 +59,7 @@ __all__ = [
     "Stored",
     "WarcFiles",
     "check",
+    "counted_places",
     "dated_key",
     "describe",
     "entries",

@@ -22,10 +22,17 @@ _HTML = ("text/html", "application/xhtml+xml", "")
 
 
 def list_lines(
-    folder: str | os.PathLike[str], *, kind: str = "", part: str = "", as_json: bool = False
+    folder: str | os.PathLike[str],
+    *,
+    kind: str = "",
+    part: str = "",
+    as_json: bool = False,
+    places: set[tuple[str, int]] | None = None,
 ) -> Iterator[str]:
-    """A line for each record, or for those of one kind or with a text in their URL."""
+    """A line for each record, or for those of one kind, with a text in their URL, at `places`."""
     for record in list_records(folder):
+        if places is not None and (record.file, record.offset) not in places:
+            continue
         if (not kind or record.kind == kind) and part in record.url:
             yield json.dumps(record.as_dict(), ensure_ascii=False) if as_json else record.line()
 

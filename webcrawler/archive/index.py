@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from webcrawler.archive.exchange import Stored
     from webcrawler.archive.listing import Listed
-    from webcrawler.tables import Batch
+    from webcrawler.tables import Batch, Table
 
 TABLE = "archive"
 #: The kinds of record that answer for a URL, by their place in packed entries.
@@ -111,6 +111,16 @@ def entries(rows: Iterable[tuple[bytes, bytes]]) -> list[Entry]:
     """The entries of one URL, oldest first, from the rows that begin with its `latest_key`."""
     found = (unpack(value) for key, value in rows if len(key) == _DATED.size)
     return [entry for entry in found if entry is not None]
+
+
+def counted_places(table: Table) -> set[tuple[str, int]]:
+    """File and offset of every record that the crawl counts.
+
+    A record is written before its page ends. Where the page then did not end (the process died, or
+    another worker has it), the record stays in its file and is not counted.
+    """
+    found = (unpack(value) for key, value in table.scan() if len(key) == _DATED.size)
+    return {(entry.file, entry.offset) for entry in found if entry is not None}
 
 
 def entry_of(record: Listed) -> Entry | None:

@@ -13,6 +13,7 @@ from webcrawler.archive import (
     TABLE,
     ArchiveReader,
     check,
+    counted_places,
     describe,
     find_page,
     list_lines,
@@ -37,7 +38,8 @@ DESCRIPTION = """\
 What a crawl has archived (the WARC files in the folder warc of its job).
 
   list [TEXT]  a line for each record, or for those with TEXT in their URL:
-               time, kind, status, type, length, file and place, URL
+               time, kind, status, type, length, file and place, URL;
+               with --counted only answers whose pages the crawl has counted
   get URL      the page as it was stored, to stdout or into a file
   check        read every byte: records, digests, what revisits refer to;
                exit code 1 when something is wrong
@@ -74,6 +76,11 @@ class Command(JobCommand):
         parser.epilog = EXAMPLES
         parser.add_argument("--kind", default="", help="list: only response, request, revisit ...")
         parser.add_argument(
+            "--counted",
+            action="store_true",
+            help="list: not what a crash or another worker's commit left uncounted",
+        )
+        parser.add_argument(
             "--when", default="", help="get: the capture nearest to a time (2024, 2024-05-31 ...)"
         )
         parser.add_argument(
@@ -94,7 +101,10 @@ class Command(JobCommand):
             raise UsageError(f"archive {action} takes {wanted[action]}", print_help=False)
         folder = self._folder(opts)
         if action == "list":
-            for line in list_lines(folder, kind=opts.kind, part="".join(words), as_json=opts.json):
+            places = self._counted(folder) if opts.counted else None
+            for line in list_lines(
+                folder, kind=opts.kind, part="".join(words), as_json=opts.json, places=places
+            ):
                 print(harmless_json(line) if opts.json else harmless(line))
         elif action == "check":
             self._check(folder, opts)
@@ -111,6 +121,10 @@ class Command(JobCommand):
                 "or it ran with ARCHIVE_ENABLED off"
             )
         return job / "warc"
+
+    def _counted(self, folder: Path) -> set[tuple[str, int]]:
+        with JobTables(folder.parent) as tables:
+            return counted_places(tables.table(TABLE))
 
     def _check(self, folder: Path, opts: argparse.Namespace) -> None:
         report = check(folder)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 SIDE_TABLES = ("robots", "content", "sketches", "bands", "archive", *INDEX_TABLES)
 
 
-# Of those, what only the worker needs that fetched the page.
-LOCAL_TABLES = ("archive", "worker", *INDEX_TABLES)
+# Of those, what only the worker needs that fetched the page, and what it notes for itself.
+WORKER_TABLES = ("archive", *INDEX_TABLES, "worker", "promises")
 
 
 def open_redis(
@@ -62,7 +62,7 @@ def open_worker(
 
     client = connect(redis)
     local = RocksKV(
-        worker / "frontier", LOCAL_TABLES, memory=config.memory, sync_secs=config.sync_secs
+        worker / "frontier", WORKER_TABLES, memory=config.memory, sync_secs=config.sync_secs
     )
     with explained(redis.place):
         return WorkerStore(
@@ -75,7 +75,7 @@ def open_worker(
             popular=config.seen_cache,
             worker=worker.name,
             local=local,
-            local_tables=LOCAL_TABLES,
+            local_tables=WORKER_TABLES,
             batch=config.batch,
             lease_secs=redis.lease_secs,
             stay=redis.stay,

@@ -107,6 +107,10 @@ def explain(error: Exception, place: str) -> StoreError:
             f"the Redis at {place} is full: give it more memory (maxmemory) and start the same "
             f"command again; nothing that was committed is lost"
         )
+    if "unknown command" in text and "HELLO" in text:
+        return StoreError(
+            f"the Redis at {place} is too old: at least {OLDEST[0]}.{OLDEST[1]} is needed"
+        )
     if isinstance(error, redis.AuthenticationError) or "NOAUTH" in text or "WRONGPASS" in text:
         return StoreError(f"the Redis at {place} wants another password: see REDIS_URL ({text})")
     if isinstance(error, MasterNotFoundError):

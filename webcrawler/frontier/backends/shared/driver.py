@@ -154,14 +154,16 @@ class Threaded:
                 call.then(answer)
 
     def settle(self, secs: float) -> bool:
-        """Wait until all was answered: at the end of a crawl."""
+        """Wait until all was answered: at the end of a crawl. False if that will not be."""
         deadline = time.monotonic() + secs
         while True:
             self.flush()
             self.hear()
             if not self.waiting:
                 return True
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or (
+                not self._thread.is_alive() and not self._answers and self.failure is None
+            ):
                 return False
             time.sleep(0.002)
 

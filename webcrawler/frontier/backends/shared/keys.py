@@ -26,16 +26,21 @@ class Keys:
         return f"{{{self.name}:{partition}}}"
 
     @property
+    def whole(self) -> str:
+        """The tag of what belongs to no partition."""
+        return f"{{{self.name}}}"
+
+    @property
     def meta(self) -> str:
-        return f"{{{self.name}}}:meta"
+        return f"{self.whole}:meta"
 
     @property
     def workers(self) -> str:
-        return f"{{{self.name}}}:workers"
+        return f"{self.whole}:workers"
 
     @property
     def numbers(self) -> str:
-        return f"{{{self.name}}}:numbers"
+        return f"{self.whole}:numbers"
 
     def of_host(self, name: str) -> int:
         return host_id(name) % self.partitions

@@ -5,39 +5,42 @@ a second every partition is asked: the session is renewed, what dead workers had
 held hosts wake, counts are read. The session is believed for as long as Redis must believe it,
 counted from before the renewal was sent; after that nothing is handed out.
 
-What only this worker needs (archive and index tables) is in a RocksDB of its own. Its rows are
-written before an ending is sent and removed if the ending is refused.
+What only this worker needs (archive and index tables) is in a RocksDB of its own (local.py).
 """
 
 from __future__ import annotations
 
-import asyncio
-import json
 import logging
 import secrets
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from webcrawler.exceptions import StoreError
-from webcrawler.frontier.backends.shared.driver import Call, Threaded
+from webcrawler.frontier.backends.shared.background import (
+    MOST_URLS,
+    SETTLE_SECS,
+    BackgroundStore,
+)
+from webcrawler.frontier.backends.shared.driver import Call
+from webcrawler.frontier.backends.shared.fellows import Fellows
 from webcrawler.frontier.backends.shared.figures import describe_workers
 from webcrawler.frontier.backends.shared.keys import FINGERPRINT, NOWHERE, VIA
+from webcrawler.frontier.backends.shared.local import WORKER, LocalRows
 from webcrawler.frontier.backends.shared.outbox import unpack_steps
 from webcrawler.frontier.backends.shared.post import RedisPost
-from webcrawler.frontier.backends.shared.preference import share
-from webcrawler.frontier.backends.shared.store import RedisStore, unpack_page
+from webcrawler.frontier.backends.shared.store import unpack_page
+from webcrawler.frontier.backends.shared.tickets import Tickets
 from webcrawler.frontier.ending import PAGE_OUTCOMES
 from webcrawler.frontier.host import host_id
 from webcrawler.frontier.store import Counts, Known
 from webcrawler.tables import Batch, MemoryTable
-from webcrawler.urls import host_key
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Iterable, Sequence
 
     from webcrawler.frontier.backends.kv import KV
-    from webcrawler.frontier.ending import EndedPage, Ending
+    from webcrawler.frontier.ending import Ending
     from webcrawler.frontier.host import Host
     from webcrawler.frontier.record import Record
     from webcrawler.tables import Table
@@ -47,17 +50,12 @@ _HOSTS_A_LEASE = 4
 _LEASES_AT_ONCE = 8
 _FEW_HOSTS = 4  # below this a worker also takes hosts that others are preferred for
 _TICK_SECS = 1.0
-_COLLECT_SECS = 0.01  # steps that are told within it go to Redis together
 _IDLE_TICK_SECS = 0.25  # a worker with little to do looks more often for more
-_URLS = 50_000
 _SEEDS_A_TIME = 100
 _ROBOTS = 1000
-_RATE_SECS = 60.0
-_SETTLE_SECS = 30.0
-WORKER = "worker"  # the local table of what the worker must know of itself
 
 
-class WorkerStore(RedisStore):
+class WorkerStore(BackgroundStore):
     """See the module. `name` of the worker is shown to people; the session is what counts."""
 
     def __init__(
@@ -73,19 +71,15 @@ class WorkerStore(RedisStore):
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        self.worker = worker
         self.batch = batch
         self.lease_secs = lease_secs
         self.stay = stay
         self.seeds_key = seeds_key
         self.on_seeds: Callable[[list[str]], None] = lambda words: None
-        self._local = local
-        self._local_tables = frozenset(local_tables)
-        self._handles = {name: local.handle(name) for name in self._local_tables}
+        self._local = LocalRows(local, local_tables)
         self._counts = Counts()
         self._robots = MemoryTable()
         self._asked: set[str] = set()  # hosts whose robots.txt was looked for
-        self._urls: dict[int, str] = {}
         # What this session has in hand, each with the partition where its referrer ended.
         self._mine: dict[int, int] = {}
         self._stock: deque[tuple[Host, list[Record]]] = deque()
@@ -99,31 +93,26 @@ class WorkerStore(RedisStore):
         self._looks: list[Any] = []
         self._filled: set[int] = set()
         self._left_over: set[int] = set()
-        self._preferred: set[int] = set()
         self._loads = [0] * partitions
         self._quiet_state: Any = None
+        self._moves = 0  # what was told that a look made before it does not show
         self._is_quiet = False
         self._has_lost = False
         self._is_lost = False
         self._valid_until = 0.0
-        self._pages = 0
-        self._refused = 0
-        self.exchanged = 0
-        self._rates: deque[tuple[float, int]] = deque()
-        self.workers: dict[str, Any] = {}
-        self._threaded: Threaded | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._order: list[int] = list(range(1, self.queues + 1))
         self._horizon = 10.0
-        self.wake_engine: Callable[[], None] = lambda: None
-        self.on_failure: Callable[[StoreError], None] = lambda error: None
         # Set when the crawl ends for everybody: workers then wait for each other's last post.
         self.is_common_end = False
+        self.pages_ended = 0  # of all workers, as of the last look
+        self.tickets = Tickets(self)
         self._measure_clock()
         self._register()
+        self.fellows = Fellows(self.keys, worker, self.number, lease_secs)
         self.post = RedisPost(self)
         self._begin()
+        self._recover()
         self._take_looks(self.looks())
 
     # -- the session
@@ -140,7 +129,7 @@ class WorkerStore(RedisStore):
             token = secrets.token_bytes(8)
             batch = Batch()
             batch.put(WORKER, b"token", token)
-            self._write_local(batch)
+            self._local.write(batch)
         ask, key = self.direct.ask, self.keys.numbers
         number = ask(Call("", None, ("HGET", key, token)))
         if number is None:
@@ -157,56 +146,53 @@ class WorkerStore(RedisStore):
         self._valid_until = sent_at + self.lease_secs
         self.say({}, self.direct.ask)
 
+    def _recover(self) -> None:
+        """Take over from a process that died in this folder, and learn which of its pages stand.
+
+        The folder is locked, so it is dead. Once its session is too, none of its commits that may
+        still be on their way arrives.
+        """
+        old = self._local.table(WORKER).get(b"session")
+        self._note_session()
+        partitions = range(self.keys.partitions)
+        if old is not None:
+            script = self._scripts["inherit"]
+            calls = [Call(self.keys.tag(p), script, (self.session, old)) for p in partitions]
+            for partition, answer in enumerate(self.direct.ask_all(calls)):
+                self._inherited(partition, answer)
+        promised = self._local.promised()
+        script = self._scripts["holders"]
+        calls = [
+            Call(self.keys.tag(p), script, (FINGERPRINT.pack(fingerprint),))
+            for fingerprint, p in promised
+        ]
+        answers = self.direct.ask_all(calls) if calls else []
+        for (fingerprint, _), (holder,) in zip(promised, answers, strict=True):
+            if holder == self.number:
+                self._local.keep(fingerprint)
+            else:
+                self._local.undo(fingerprint)
+
+    def _note_session(self) -> None:
+        batch = Batch()
+        batch.put(WORKER, b"session", self.session.encode())
+        self._local.write(batch)
+
     def start(self, loop: asyncio.AbstractEventLoop, wake_engine: Callable[[], None]) -> None:
-        """From now on in the background."""
-        self._loop = loop
-        self.wake_engine = wake_engine
-        self._threaded = Threaded(
-            self.direct, self._announce, lambda flush: loop.call_later(_COLLECT_SECS, flush)
-        )
+        super().start(loop, wake_engine)
         self._tick()
-
-    def _announce(self) -> None:
-        """Called by the thread: answers have come."""
-        assert self._loop is not None
-        self._loop.call_soon_threadsafe(self._hear)
-
-    def _hear(self) -> None:
-        if self._threaded is None:
-            return
-        try:
-            self._threaded.hear()
-        except StoreError as error:
-            self.on_failure(error)
-
-    def tell(
-        self,
-        partition: int,
-        script: str,
-        args: Sequence[Any],
-        then: Callable[[Any], None] | None = None,
-    ) -> None:
-        if self._threaded is None:
-            super().tell(partition, script, args, then)
-        else:
-            call = Call(self.keys.tag(partition), self._scripts[script], args, then)
-            self._threaded.tell(call)
-
-    def _command(self, *words: Any, then: Callable[[Any], None] | None = None) -> None:
-        if self._threaded is not None:
-            self._threaded.tell(Call("", None, words, then))
 
     def _tick(self) -> None:
         """Renew, inherit, wake and count: all partitions, in one round."""
         assert self._loop is not None
-        has_few = sum(map(len, self._names)) < _FEW_HOSTS
+        has_few = self._host_count < _FEW_HOSTS
         pause = _IDLE_TICK_SECS if has_few else min(_TICK_SECS, self.lease_secs / 4)
         self._timer = self._loop.call_later(pause, self._tick)
         if self._threaded is None or self._threaded.is_gone:
             return  # what was told before is said again when Redis is back
         sent_at, session = time.monotonic(), self.session
         now = time.time() + self.offset
-        left = self.keys.partitions
+        left, moves = self.keys.partitions, self._moves
         looks: list[Any] = [None] * left
 
         def renewed(partition: int, answer: Any) -> None:
@@ -227,7 +213,7 @@ class WorkerStore(RedisStore):
             left -= 1
             if not left and session == self.session and not self._is_lost:
                 self._valid_until = sent_at + self.lease_secs
-                self._take_looks(looks)
+                self._take_looks(looks, is_current=moves == self._moves)
                 self.wake_engine()
 
         for partition in range(self.keys.partitions):
@@ -243,10 +229,20 @@ class WorkerStore(RedisStore):
                 [now],
                 lambda answer, p=partition: looked(p, answer),  # type: ignore[misc]
             )
+        self.tickets.ask()
         self.say({}, lambda call: self._command(*call.args))
         self._command("HGETALL", self.keys.workers, then=self._take_workers)
         if self.seeds_key:
             self._command("LRANGE", self.seeds_key, 0, _SEEDS_A_TIME - 1, then=self._take_seeds)
+
+    @property
+    def _host_count(self) -> int:
+        return sum(map(len, self._names))
+
+    @property
+    def has_work(self) -> bool:
+        """Whether this worker has hosts to fetch from, or may find some."""
+        return any(self._names) or any(self._may_have)
 
     def _take_seeds(self, words: list[bytes]) -> None:
         """Seeds that somebody pushed: each leaves its list after it was put, never before."""
@@ -286,6 +282,8 @@ class WorkerStore(RedisStore):
         self._asking = 0
         self._command("HDEL", self.keys.workers, self.session)
         self.session = session = secrets.token_hex(6)
+        self._note_session()
+        self.tickets.reset()
         left = self.keys.partitions
 
         def registered(answer: Any) -> None:
@@ -304,69 +302,52 @@ class WorkerStore(RedisStore):
         has_lost, self._has_lost = self._has_lost, False
         return has_lost
 
-    # -- workers
+    # -- the others
 
     def say(self, state: dict[str, Any], send: Callable[[Call], Any]) -> None:
         """Tell the others that this worker is there; `state` is what its post has to add."""
-        entry = {
-            "worker": self.worker,
-            "number": self.number,
-            "at": time.time() + self.offset,
-            "lease_secs": self.lease_secs,
-            "pages": self._pages,
-            "leases": sum(map(len, self._names)),
-            "refused": self._refused,
-            "exchanged": self.exchanged,
-            "commands": self.direct.commands,
-            "rate": self._rate(),
-            **state,
-        }
-        send(Call("", None, ("HSET", self.keys.workers, self.session, json.dumps(entry))))
-
-    def _rate(self) -> float:
-        """Pages a second over the last minute."""
-        now = time.monotonic()
-        self._rates.append((now, self._pages))
-        while now - self._rates[0][0] > _RATE_SECS:
-            self._rates.popleft()
-        began_at, pages = self._rates[0]
-        return round((self._pages - pages) / max(1.0, now - began_at), 2)
+        now = time.time() + self.offset
+        commands = self.direct.commands
+        send(
+            self.fellows.entry(
+                self.session, now, leases=self._host_count, commands=commands, **state
+            )
+        )
 
     def _take_workers(self, answer: Any) -> None:
-        pairs = (
-            dict(zip(answer[::2], answer[1::2], strict=True))
-            if isinstance(answer, list)
-            else (answer)
-        )
-        now = time.time() + self.offset
-        entries = {key.decode(): json.loads(value) for key, value in pairs.items()}
-        alive = {k: e for k, e in entries.items() if e["at"] > now - self.lease_secs}
-        self.workers = entries
-        owners = share(sorted({self.session, *alive}), self._loads)
-        self._preferred = {p for p, owner in enumerate(owners) if owner == self.session}
+        since = time.time() + self.offset - self.lease_secs
+        self.fellows.take(answer, self.session, since, self._loads)
 
     def figures(self, counts: Counts) -> dict[str, Any]:
         now = time.time() + self.offset
-        return describe_workers(list(self.workers.values()), counts, self.again, now)
+        return describe_workers(list(self.fellows.entries.values()), counts, self.again, now)
 
     # -- counts
 
-    def _take_looks(self, looks: list[Any]) -> None:
+    def _take_looks(self, looks: list[Any], *, is_current: bool = False) -> None:
         self._looks = looks
         self._counts = self._sum(looks)
         self._loads = [_load(look) for look in looks]
+        self.pages_ended = sum(self._counts.ended[outcome] for outcome in PAGE_OUTCOMES)
         filled = {partition for partition, look in enumerate(looks) if any(look[3])}
         self._may_have = [partition in filled for partition in range(self.keys.partitions)]
         # What stood there at two looks, the worker it is meant for does not want.
-        self._left_over = (filled & self._filled) - self._preferred
+        self._left_over = (filled & self._filled) - self.fellows.preferred
         self._filled = filled
         counts = self._counts
         outbox = sum(look[4] for look in looks)
         state = (counts.known, tuple(counts.ended.values()))
-        is_quiet = counts.waiting <= counts.frozen and not counts.in_hand and not outbox
+        is_quiet = (
+            is_current and counts.waiting <= counts.frozen and not counts.in_hand and not outbox
+        )
         # Two looks that agree: what moves between partitions while they are read is seen by one.
         self._is_quiet = is_quiet and state == self._quiet_state and not self._busy
         self._quiet_state = state if is_quiet else None
+
+    def _move(self) -> None:
+        """Something is told that may be work: only looks made after it can say that all is done."""
+        self._moves += 1
+        self._quiet_state, self._is_quiet = None, False
 
     @property
     def _busy(self) -> bool:
@@ -402,7 +383,7 @@ class WorkerStore(RedisStore):
 
     def put(self, records: Sequence[Record]) -> int:
         """How many are sent; how many of them are new is known later."""
-        self._quiet_state, self._is_quiet = None, False
+        self._move()
         for partition, args in self._puts(records).items():
             self._sent_to(partition)
             self.tell(partition, "put", args, self._accepted)
@@ -432,12 +413,11 @@ class WorkerStore(RedisStore):
 
     def _feed(self) -> None:
         """Ask for hosts: of the partitions preferred for us, of others when there are few."""
-        if self._asking or self._is_lost or self._threaded is None or self._stock:
+        is_hungry = not self._asking and not self._stock and not self._is_leaving
+        if not is_hungry or self._is_lost or self._threaded is None:
             return
-        if self._is_leaving:
-            return
-        candidates = [p for p in self._preferred if self._may_have[p]]
-        if not candidates and sum(map(len, self._names)) < _FEW_HOSTS:
+        candidates = [p for p in self.fellows.preferred if self._may_have[p]]
+        if not candidates and self._host_count < _FEW_HOSTS:
             candidates = list(self._left_over)
             self._left_over.clear()
         session = self.session
@@ -497,7 +477,7 @@ class WorkerStore(RedisStore):
             assert call.then is not None
             call.then(answer)
             if not left and session == self.session:
-                if len(self._asked) >= _URLS:
+                if len(self._asked) >= MOST_URLS:
                     self._asked.clear()
                 self._asked.add(name)
                 self._stock.append((host, records))
@@ -557,11 +537,11 @@ class WorkerStore(RedisStore):
 
     def done(self, ending: Ending, then: Callable[[bool], None] | None = None) -> None:
         record = ending.record
-        self._quiet_state, self._is_quiet = None, False
+        self._move()
         is_page = ending.outcome in PAGE_OUTCOMES
         if record.fingerprint not in self._mine:
             # Of a session that was lost: somebody else fetches it again, or has done so.
-            self._refused += is_page
+            self.fellows.refused += is_page
             if then is not None:
                 then(False)
             return
@@ -570,21 +550,25 @@ class WorkerStore(RedisStore):
         batch, ending.batch = ending.batch, Batch()
         local = Batch()
         for write in batch.writes:
-            (local if write[0] in self._local_tables else ending.batch).writes.append(write)
-        self._write_local(local)
-        if self._preferred:
+            (local if write[0] in self._local.names else ending.batch).writes.append(write)
+        own = self.keys.of_host(record.host)
+        self._local.promise(record.fingerprint, own, local)
+        session = self.session
+        if is_page:
+            self.tickets.committing()
+        if preferred := self.fellows.preferred:
             targets = (self.keys.of_host(link.host) for link in ending.links)
-            self.exchanged += sum(target not in self._preferred for target in targets)
+            self.fellows.exchanged += sum(target not in preferred for target in targets)
 
         def settled(stands: bool) -> None:
-            if not stands:
-                self._pages -= is_page
-                self._refused += is_page
-                undo = Batch()
-                for table, key, value in local.writes:
-                    if value is not None:
-                        undo.delete(table, key)
-                self._write_local(undo)
+            if is_page and session == self.session:
+                self.tickets.committed(stands=stands)
+            if stands:
+                self._local.keep(record.fingerprint)
+            else:
+                self.fellows.pages -= is_page
+                self.fellows.refused += is_page
+                self._local.undo(record.fingerprint)
             if then is not None:
                 then(stands)
 
@@ -592,7 +576,7 @@ class WorkerStore(RedisStore):
         self._popular.add_all([link.fingerprint for link in ending.links])
         for link in ending.links:
             self._sent_to(self.keys.of_host(link.host), link.host)
-        self._pages += is_page
+        self.fellows.pages += is_page
         self._counts.ended[ending.outcome] += 1
         self._counts.waiting -= 1
 
@@ -605,94 +589,22 @@ class WorkerStore(RedisStore):
             self._mine.pop(record.fingerprint, None)
         super().give_back(host, records)
 
-    def _write_local(self, batch: Batch) -> None:
-        if not batch:
-            return
-        writes = self._local.batch()
-        for table, key, value in batch.writes:
-            if value is None:
-                writes.delete(key, self._handles[table])
-            else:
-                writes.put(key, value, self._handles[table])
-        self._local.write(writes)
-
     # -- side tables and looking
 
     def commit(self, batch: Batch) -> None:
         local, shared = Batch(), Batch()
         for write in batch.writes:
-            (local if write[0] in self._local_tables else shared).writes.append(write)
+            (local if write[0] in self._local.names else shared).writes.append(write)
             if write[0] == "robots" and write[2] is not None:
                 self._robots.rows[write[1]] = write[2]
-        self._write_local(local)
+        self._local.write(local)
         for partition, script, args in self._write_steps(shared):
             self.tell(partition, script, args)
 
     def table(self, name: str) -> Table:
-        if name in self._local_tables:
+        if name in self._local.names:
             return self._local.table(name)
         return self._robots if name == "robots" else super().table(name)
-
-    async def read(self, table: str, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Rows of a shared table, without making the crawl wait."""
-        shared: Any = super().table(table)
-        if self._threaded is None:
-            rows: list[bytes | None] = shared.get_many(keys)
-            return rows
-        return await self._gather([shared.get_call(key) for key in keys])
-
-    async def _gather(self, calls: list[Call]) -> list[Any]:
-        assert self._threaded is not None
-        answers: list[Any] = [None] * len(calls)
-        if not calls:
-            return answers
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        left = len(calls)
-
-        def hear(at: int, answer: Any) -> None:
-            nonlocal left
-            answers[at] = answer
-            left -= 1
-            if not left and not future.done():
-                future.set_result(None)
-
-        for at, call in enumerate(calls):
-            self._threaded.tell(call._replace(then=lambda answer, at=at: hear(at, answer)))  # type: ignore[misc]
-        await future
-        return answers
-
-    async def look_up(self, fingerprint: int, url: str) -> Known | None:
-        """What is known of a URL, whoever has it; not where it waits."""
-        tag = self.keys.tag(self.keys.of_host(host_key(url)))
-        signed, bucket = self.keys.seen(fingerprint)
-        is_seen, row = await self._gather(
-            [
-                Call("", None, ("SISMEMBER", f"{tag}:seen:{bucket}", signed)),
-                Call("", None, ("HGET", f"{tag}:pages", FINGERPRINT.pack(fingerprint))),
-            ]
-        )
-        if row is not None:
-            return Known(page=unpack_page(row))
-        return Known() if is_seen else None
-
-    async def find_page(self, fingerprint: int) -> EndedPage | None:
-        """How a URL ended, wherever; None if it did not."""
-        calls = []
-        for partition in range(self.keys.partitions):
-            key = f"{self.keys.tag(partition)}:pages"
-            calls.append(Call("", None, ("HGET", key, FINGERPRINT.pack(fingerprint))))
-        rows = await self._gather(calls)
-        row = next((row for row in rows if row is not None), None)
-        return unpack_page(row) if row is not None else None
-
-    def _remember(self, fingerprint: int, url: str) -> None:
-        if len(self._urls) >= _URLS:
-            del self._urls[next(iter(self._urls))]
-        self._urls[fingerprint] = url
-
-    def url_of(self, fingerprint: int) -> str | None:
-        """Of what this worker met lately, and of the referrers of what it has in hand."""
-        return self._urls.get(fingerprint)
 
     def find(self, fingerprint: int) -> Known | None:
         return None  # to be asked for by `look_up`, which does not make the crawl wait
@@ -700,31 +612,26 @@ class WorkerStore(RedisStore):
     def host(self, name: str) -> Host | None:
         return self._active.get(host_id(name))
 
-    def settle(self) -> None:
-        """Wait until all endings are answered, before what hangs on them is closed."""
-        if self._threaded is not None:
-            self._threaded.settle(_SETTLE_SECS)
-
     def close(self) -> None:
+        self._is_leaving = True  # what is released from now on is for others
         if self._timer is not None:
             self._timer.cancel()
         if self._threaded is not None:
-            self._is_leaving = True
             # A lease under way would leave its hosts with a worker that is gone.
-            is_answered = self._threaded.settle(_SETTLE_SECS)
+            is_answered = self._threaded.settle(SETTLE_SECS)
             for host, records in self._stock:
                 self.give_back(host, records)
                 self.release(host, time.time(), self._horizon)
             self._stock.clear()
-            if not (is_answered and self._threaded.settle(_SETTLE_SECS)):
+            if not (is_answered and self._threaded.settle(SETTLE_SECS)):
                 logger.warning("Redis did not answer to the end: other workers take over the rest")
+            self.tickets.ask(is_leaving=True)
             for partition in range(self.keys.partitions):
                 self.tell(partition, "leave", [self.session])
             self.say({"at": 0.0}, lambda call: self._command(*call.args))
-            self._threaded.settle(_SETTLE_SECS)
+            self._threaded.settle(SETTLE_SECS)
             self._threaded.close()
             self._threaded = None
-        self._handles.clear()
         self._local.close()
         self.direct.close()
 

@@ -1,0 +1,148 @@
+"""Steps told to a thread: the crawl goes on, and hears the answers when they come.
+
+Until `start` every step is made at once, as in `RedisStore`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from webcrawler.exceptions import StoreError
+from webcrawler.frontier.backends.shared.driver import Call, Threaded
+from webcrawler.frontier.backends.shared.keys import FINGERPRINT
+from webcrawler.frontier.backends.shared.store import RedisStore, unpack_page
+from webcrawler.frontier.store import Known
+from webcrawler.urls import host_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from webcrawler.frontier.ending import EndedPage
+
+SETTLE_SECS = 30.0
+MOST_URLS = 50_000
+_COLLECT_SECS = 0.01  # steps that are told within it go to Redis together
+
+
+class BackgroundStore(RedisStore):
+    """See the module. What is read of other workers' pages is awaited, never waited for."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._threaded: Threaded | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._urls: dict[int, str] = {}
+        self.wake_engine: Callable[[], None] = lambda: None
+        self.on_failure: Callable[[StoreError], None] = lambda error: None
+
+    def start(self, loop: asyncio.AbstractEventLoop, wake_engine: Callable[[], None]) -> None:
+        """From now on in the background."""
+        self._loop = loop
+        self.wake_engine = wake_engine
+        self._threaded = Threaded(
+            self.direct, self._announce, lambda flush: loop.call_later(_COLLECT_SECS, flush)
+        )
+
+    def _announce(self) -> None:
+        """Called by the thread: answers have come."""
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(self._hear)
+
+    def _hear(self) -> None:
+        if self._threaded is None:
+            return
+        try:
+            self._threaded.hear()
+        except StoreError as error:
+            self.on_failure(error)
+
+    def tell(
+        self,
+        partition: int,
+        script: str,
+        args: Sequence[Any],
+        then: Callable[[Any], None] | None = None,
+    ) -> None:
+        if self._threaded is None:
+            super().tell(partition, script, args, then)
+        else:
+            call = Call(self.keys.tag(partition), self._scripts[script], args, then)
+            self._threaded.tell(call)
+
+    def tell_all(self, script: str, args: Sequence[Any], then: Callable[[Any], None]) -> None:
+        """Make a step that belongs to no partition."""
+        if self._threaded is not None:
+            self._threaded.tell(Call(self.keys.whole, self._scripts[script], args, then))
+
+    def _command(self, *words: Any, then: Callable[[Any], None] | None = None) -> None:
+        if self._threaded is not None:
+            self._threaded.tell(Call("", None, words, then))
+
+    def settle(self) -> None:
+        """Wait until all endings are answered, before what hangs on them is closed."""
+        if self._threaded is not None:
+            self._threaded.settle(SETTLE_SECS)
+
+    # -- reading what others know
+
+    async def read(self, table: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Rows of a shared table, without making the crawl wait."""
+        shared: Any = RedisStore.table(self, table)
+        if self._threaded is None:
+            rows: list[bytes | None] = shared.get_many(keys)
+            return rows
+        return await self.gather([shared.get_call(key) for key in keys])
+
+    async def gather(self, calls: list[Call]) -> list[Any]:
+        assert self._threaded is not None
+        answers: list[Any] = [None] * len(calls)
+        if not calls:
+            return answers
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        left = len(calls)
+
+        def hear(at: int, answer: Any) -> None:
+            nonlocal left
+            answers[at] = answer
+            left -= 1
+            if not left and not future.done():
+                future.set_result(None)
+
+        for at, call in enumerate(calls):
+            self._threaded.tell(call._replace(then=lambda answer, at=at: hear(at, answer)))  # type: ignore[misc]
+        await future
+        return answers
+
+    async def look_up(self, fingerprint: int, url: str) -> Known | None:
+        """What is known of a URL, whoever has it; not where it waits."""
+        tag = self.keys.tag(self.keys.of_host(host_key(url)))
+        signed, bucket = self.keys.seen(fingerprint)
+        is_seen, row = await self.gather(
+            [
+                Call("", None, ("SISMEMBER", f"{tag}:seen:{bucket}", signed)),
+                Call("", None, ("HGET", f"{tag}:pages", FINGERPRINT.pack(fingerprint))),
+            ]
+        )
+        if row is not None:
+            return Known(page=unpack_page(row))
+        return Known() if is_seen else None
+
+    async def find_page(self, fingerprint: int) -> EndedPage | None:
+        """How a URL ended, wherever; None if it did not."""
+        calls = []
+        for partition in range(self.keys.partitions):
+            key = f"{self.keys.tag(partition)}:pages"
+            calls.append(Call("", None, ("HGET", key, FINGERPRINT.pack(fingerprint))))
+        rows = await self.gather(calls)
+        row = next((row for row in rows if row is not None), None)
+        return unpack_page(row) if row is not None else None
+
+    def _remember(self, fingerprint: int, url: str) -> None:
+        if len(self._urls) >= MOST_URLS:
+            del self._urls[next(iter(self._urls))]
+        self._urls[fingerprint] = url
+
+    def url_of(self, fingerprint: int) -> str | None:
+        """Of what this worker met lately, and of the referrers of what it has in hand."""
+        return self._urls.get(fingerprint)
