@@ -120,13 +120,20 @@ def test_prioritizer_by_depth():
 
 
 def test_popular_cache_is_bounded_and_keeps_what_is_met_again():
-    cache = PopularCache(100)
+    cache = PopularCache(128)
     for n in range(10_000):
         cache.add(n)
         assert n in cache
         assert 0 in cache, "met again each time, so it stays"
-        assert len(cache) <= 101
-    assert 5000 not in cache
+    assert 10_001 not in cache
+    assert len(cache.missing(range(10_000))) >= 10_000 - 128
+
+
+def test_popular_cache_answers_for_a_whole_list_in_its_order():
+    cache = PopularCache(1 << 12)
+    cache.add_all([2**64 - 1, 7, 5])
+    assert cache.missing([]) == []
+    assert cache.missing([9, 7, 0, 2**64 - 1, 9, 5]) == [9, 0, 9]
 
 
 def test_bloom_filter_forgets_nothing_and_errs_as_stated(tmp_path: Path):

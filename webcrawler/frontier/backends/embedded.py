@@ -192,7 +192,7 @@ class EmbeddedStore:
         new = self._unknown(fingerprints)
         return [fingerprint in new for fingerprint in fingerprints]
 
-    def _unknown(self, fingerprints: Iterable[int]) -> set[int]:
+    def _unknown(self, fingerprints: Sequence[int]) -> set[int]:
         """Those that were never put."""
         asked = self._popular.missing(fingerprints)
         if not asked:
