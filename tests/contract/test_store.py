@@ -15,6 +15,7 @@ from webcrawler.frontier.backends.embedded import _SHAPE, VERSION, EmbeddedStore
 from webcrawler.frontier.backends.kv import DictKV
 from webcrawler.frontier.backends.rocks import RocksTable
 from webcrawler.frontier.ending import Ending
+from webcrawler.frontier.host import Host, host_id
 from webcrawler.frontier.record import Record
 from webcrawler.frontier.seen import BloomFilter
 from webcrawler.politeness.cause import Cause
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from webcrawler.frontier.host import Host
     from webcrawler.frontier.store import Store
 
 QUEUES = 4
@@ -355,6 +355,17 @@ def test_what_was_not_done_comes_back(world: World) -> None:
     assert world.restarted.count("a.test") <= 2
 
 
+def test_a_long_wait_of_a_host_with_nothing_left_survives_a_crash(world: World) -> None:
+    store = world.store
+    store.put([record("1")])
+    host, _ = take(store)
+    host.next_at = NOW + 10 * HORIZON
+    store.release(host, NOW, HORIZON)
+    row = world.crash().host("a.test")
+    assert row is not None
+    assert row.next_at == NOW + 10 * HORIZON
+
+
 def test_a_host_at_rest_is_not_restarted(world: World) -> None:
     store = world.store
     store.put([record("1"), record("2")])
@@ -591,6 +602,7 @@ def test_what_fails_changes_nothing(verb: str) -> None:
     kv = FailingKV()
     store = EmbeddedStore(kv, queues=QUEUES)
     store.put([record(str(n), name) for n in range(3) for name in ("a.test", "b.test")])
+    store.put([record("0", "c.test", queue=2)])  # of a front queue that nothing was taken from yet
     host, records = take(store, 2)
     before = {name: list(table.scan(b"")) for name, table in kv._tables.items()}
     kv.is_full = True
@@ -599,7 +611,7 @@ def test_what_fails_changes_nothing(verb: str) -> None:
         "done": lambda: store.done(Ending(records[0], "stored", NOW, 200, links=[record("new")])),
         "retry": lambda: store.retry(records[0]),
         "release": lambda: store.release(host, NOW, HORIZON),
-        "lease": lambda: lease(store),
+        "lease": lambda: lease(store, order=[2]),
         "drop": lambda: store.drop(
             [record("2", "b.test")], lambda one: Ending(one, "filtered", NOW)
         ),
@@ -609,8 +621,61 @@ def test_what_fails_changes_nothing(verb: str) -> None:
     assert {name: list(table.scan(b"")) for name, table in kv._tables.items()} == before
     kv.is_full = False
     store = EmbeddedStore(kv, queues=QUEUES)
-    assert store.counts.known == store.counts.waiting == 6
-    assert len(waiting(store)) == 6
+    assert store.counts.known == store.counts.waiting == 7
+    assert len(waiting(store)) == 7
+
+
+@pytest.mark.parametrize("backend", ["memory", "rocks"])
+def test_hosts_in_hand_keep_their_places_over_a_crash(backend: str) -> None:
+    world = World(backend, "live")
+    names = [f"h{n}.test" for n in range(5)]
+    world.store.put([record(str(n), name) for n in range(2) for name in names])
+    hosts = [take(world.store) for _ in range(4)]
+    for host, (first,) in hosts[1:3]:
+        world.store.done(Ending(first, "stored", NOW, 200))
+        world.store.release(host, NOW, HORIZON)
+    store = world.crash()
+    assert {"h0.test", "h3.test"} <= set(world.restarted) <= {"h0.test", "h3.test", "h4.test"}
+    assert store.front_sizes() == [5, 0, 0, 0]
+    store.close()
+    store = world.store = world._open()  # with the gaps of the crash still there
+    assert store.front_sizes() == [5, 0, 0, 0]
+    order = ["h0.test", "h3.test", "h4.test", "h1.test", "h2.test"]
+    assert [lease(store).name for _ in range(5)] == order
+    assert store.lease(ORDER, NOW, HORIZON) is None
+    assert store.front_sizes() == [0, 0, 0, 0]
+    store = world.crash()
+    assert sorted(lease(store).name for _ in range(5)) == names
+    world.end()
+
+
+def test_few_hosts_are_taken_for_being_in_hand_after_a_crash() -> None:
+    world = World("memory", "live")
+    world.store.put([record("0", f"h{n}.test") for n in range(200)])
+    take(world.store)
+    world.crash()
+    assert "h0.test" in world.restarted
+    assert len(world.restarted) <= 32
+
+
+def test_a_store_of_format_1_is_taken_over() -> None:
+    """There a host in hand stood nowhere in `front`, and had a row in `leases`."""
+    kv = DictKV()
+    EmbeddedStore(kv, queues=QUEUES).put([record("1"), record("2")])
+    ((key, row),) = kv.table("hosts").rows.items()
+    host = Host.unpack(row, host_id("a.test"))
+    host.queues[1].is_queued = False
+    kv.table("hosts").rows[key] = host.pack()
+    kv.table("front").rows.clear()
+    kv.table("leases").rows[key] = b""
+    kv.table("meta").rows[b"shape"] = _SHAPE.pack(1, QUEUES)
+    restarted: list[str] = []
+    for _ in range(2):
+        store = EmbeddedStore(kv, queues=QUEUES, restart=lambda host: restarted.append(host.name))
+        assert store.front_sizes() == [1, 0, 0, 0]
+    assert restarted == ["a.test"]
+    assert _SHAPE.unpack(kv.table("meta").rows[b"shape"]) == (VERSION, QUEUES)
+    assert paths(take(store, 2)[1]) == ["1", "2"]
 
 
 def test_rocks_writes_nothing_after_a_failure() -> None:

@@ -94,9 +94,10 @@ def test_selector_orders_every_queue_once():
 
 def test_selector_chooses_only_filled_queues():
     selector = BiasedSelector(3, seed=1)
-    assert selector.choose([0, 0, 0]) == 0
-    assert selector.choose([0, 2, 0]) == 2
-    assert {selector.choose([0, 1, 1]) for _ in range(100)} == {2, 3}
+    assert selector.choose({1: 0}, 3) == []
+    assert selector.choose({3: 1, 2: 2}, 5) == [2, 2, 3]
+    assert selector.choose({2: 9}, 2) == [2, 2]
+    assert {tuple(selector.choose({3: 1, 2: 9}, 2)) for _ in range(100)} == {(2, 2), (2, 3)}
 
 
 def test_selector_is_repeatable():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from functools import cache
+from functools import cache, lru_cache
 
 import xxhash
 
@@ -36,10 +36,11 @@ class HostQueue:
     next to be read: it differs from `low` only while URLs are in hand, lives in memory only, and
     so a crash forgets it, which is how the URLs in hand come back. `stored` counts all that have
     not ended, `unread` those not in hand. `is_queued` says that the host stands in this front
-    queue.
+    queue; `place` is where it stood when it was taken from there, as long as the store keeps
+    that place, and -1 otherwise.
     """
 
-    __slots__ = ("head", "is_queued", "low", "stored", "tail", "unread")
+    __slots__ = ("head", "is_queued", "low", "place", "stored", "tail", "unread")
 
     def __init__(
         self, low: int = 0, tail: int = 0, stored: int = 0, is_queued: bool = False
@@ -50,6 +51,7 @@ class HostQueue:
         self.stored = stored
         self.unread = stored
         self.is_queued = is_queued
+        self.place = -1
 
 
 class Host:
@@ -113,8 +115,9 @@ class Host:
     def pack(self) -> bytes:
         queues: list[int] = []
         for k, queue in self.queues.items():
-            if queue.stored or queue.is_queued:
-                queues += (k, queue.low, queue.tail, queue.stored, queue.is_queued)
+            has_place = queue.is_queued or queue.place >= 0
+            if queue.stored or has_place:
+                queues += (k, queue.low, queue.tail, queue.stored, has_place)
         number = len(queues) // 5
         address = self.address.encode() if self.address else b""
         return (
@@ -198,3 +201,7 @@ def append_to_row(row: bytes, k: int) -> tuple[bytes, int, bool] | None:
 def host_id(name: str) -> int:
     """The 64-bit id under which a host's rows are stored."""
     return xxhash.xxh3_64_intdigest(name.encode())
+
+
+# For hosts in hand, which are asked for several times in a row.
+host_id_again = lru_cache(maxsize=10_000)(host_id)

@@ -7,7 +7,7 @@ from collections import deque
 from random import Random
 from typing import TYPE_CHECKING
 
-from webcrawler.frontier.host import host_id
+from webcrawler.frontier.host import host_id, host_id_again
 from webcrawler.politeness.fetch import NOT_SENT, Fetch
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Mercator:
         `again`: something else was fetched in its place (robots.txt), and the URL is first in
         its back queue again.
         """
-        back = self._back.get(host_id(record.host))
+        back = self._back.get(host_id_again(record.host))
         if back is None or back.flying is not record:
             assert self._losses, f"{record} is not in flight"
             return  # its lease was lost meanwhile: the host is somebody else's
@@ -243,23 +243,11 @@ class Mercator:
             self.store.release(host, now, self._horizon)
             return True
         back = self._back[host.id] = BackQueue(host)
-        back.records.extend(self.store.refill(host, self._choice(host)))
+        waiting = {k: queue.unread for k, queue in host.queues.items()}
+        choice = self._selector.choose(waiting, self._batch)
+        back.records.extend(self.store.refill(host, choice))
         heapq.heappush(self._heap, (host.next_at, host.id))
         return True
-
-    def _choice(self, host: Host) -> list[int]:
-        """Which front queues the next URLs of a host are taken from."""
-        filled = {k: queue.unread for k, queue in host.queues.items() if queue.unread}
-        if len(filled) == 1:
-            ((k, unread),) = filled.items()
-            return [k] * min(unread, self._batch)
-        sizes = [filled.get(k, 0) for k in range(1, self._selector.queues + 1)]
-        choice = []
-        for _ in range(min(self._batch, sum(sizes))):
-            k = self._selector.choose(sizes)
-            sizes[k - 1] -= 1
-            choice.append(k)
-        return sorted(choice)
 
     def _hand_out(self, back: BackQueue) -> Record:
         record = back.records.popleft()

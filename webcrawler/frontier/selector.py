@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from itertools import accumulate
 from random import Random
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 
 class BiasedSelector:
@@ -37,28 +38,38 @@ class BiasedSelector:
 
         Lazy, because most often the first one drawn has something.
         """
-        point = self._random.random() * self._bounds[-1]
-        first = next(k for k, bound in enumerate(self._bounds, 1) if point < bound)
+        bounds = self._bounds
+        first = bisect_right(bounds, self._random.random() * bounds[-1], hi=self.queues - 1) + 1
         yield first
         left = [k for k in range(1, self.queues + 1) if k != first]
         while left:
-            total = sum(self.weights[k - 1] for k in left)
-            point = self._random.random() * total
-            for k in left:
-                point -= self.weights[k - 1]
-                if point < 0:
-                    break
+            k = self._draw(left)
             left.remove(k)
             yield k
 
-    def choose(self, sizes: Sequence[int]) -> int:
-        """A queue among those with a positive size (index 0 is queue 1), or 0 for none."""
-        filled = [k for k, size in enumerate(sizes, 1) if size > 0]
-        if len(filled) <= 1:
-            return filled[0] if filled else 0
-        point = self._random.random() * sum(self.weights[k - 1] for k in filled)
-        for k in filled:
-            point -= self.weights[k - 1]
-            if point < 0:
-                return k
-        return filled[-1]
+    def choose(self, sizes: Mapping[int, int], count: int) -> list[int]:
+        """As many queues as that, higher ones first, none more often than its size."""
+        left = {k: size for k, size in sorted(sizes.items()) if size > 0}
+        if sum(left.values()) <= count:
+            return [k for k, size in left.items() for _ in range(size)]
+        chosen = []
+        for _ in range(count):
+            k = self._draw(left)
+            chosen.append(k)
+            left[k] -= 1
+            if not left[k]:
+                del left[k]
+        chosen.sort()
+        return chosen
+
+    def _draw(self, queues: Collection[int]) -> int:
+        """One of these by weight."""
+        weights = self.weights
+        if len(queues) > 1:
+            point = self._random.random() * sum([weights[k - 1] for k in queues])
+            for k in queues:
+                point -= weights[k - 1]
+                if point < 0:
+                    return k
+        *_, last = queues
+        return last

@@ -7,13 +7,15 @@ Tables, with everything big-endian so that key order is queue order:
     hosts     host id                      -> packed host row
     front     front queue, sequence        -> host id
     held      time, host id                -> nothing
-    leases    host id                      -> nothing: hosts with URLs in hand
+    leases    host id                      -> nothing: hosts with URLs in hand, in format 1
     pages     fingerprint                  -> how a URL ended
-    meta      version, counts, shape
+    meta      version, counts, shape, how far the front queues are reserved
 
-A record leaves `queue` only in the commit that ends it, so whatever a crash interrupts is still
-there. What is in hand is known in memory only; after a crash the hosts in `leases` are returned
-to the front queues and their clocks are set as if their last fetch had just ended.
+A record leaves `queue` only in the commit that ends it, and a host leaves `front` only in one that
+ends its last or lets it stand anew, so whatever a crash interrupts is still there, and taking
+things in hand writes nothing. What is in hand is known in memory only; after a crash the clocks of
+the hosts that were, which is to say of those in the reserved part of the front queues, are set as
+if their last fetch had just ended.
 """
 
 from __future__ import annotations
@@ -25,8 +27,9 @@ from typing import TYPE_CHECKING, Any
 from webcrawler.exceptions import JobError
 from webcrawler.frontier.backends.front import FrontQueues
 from webcrawler.frontier.backends.host_table import HostTable
+from webcrawler.frontier.backends.kv import LazyBatch
 from webcrawler.frontier.ending import OUTCOMES, PAGE_OUTCOMES, EndedPage
-from webcrawler.frontier.host import Host, HostQueue, append_to_row, host_id
+from webcrawler.frontier.host import Host, HostQueue, append_to_row, host_id, host_id_again
 from webcrawler.frontier.record import Record
 from webcrawler.frontier.seen import BloomFilter, PopularCache
 from webcrawler.frontier.store import Counts, Known
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
     from webcrawler.frontier.ending import Ending
     from webcrawler.tables import Batch, Table
 
-VERSION = 1
+VERSION = 2  # 1 had a row in `leases` for each host in hand
 OWN_TABLES = ("seen", "queue", "hosts", "front", "held", "leases", "pages", "meta")
 
 _ID = struct.Struct(">Q")
@@ -102,6 +105,10 @@ class EmbeddedStore:
                 f"this crawl was started with FRONTIER_FRONT_QUEUES={queues}, not {self.queues}: "
                 f"use that, or another job folder"
             )
+        if version < VERSION:
+            batch = self.kv.batch()
+            batch.put(b"shape", _SHAPE.pack(VERSION, self.queues), self._handles["meta"])
+            self.kv.write(batch)
         counts = meta.get(b"counts")
         if counts is not None:
             known, waiting, frozen, hosts, *ended = _COUNTS.unpack(counts)
@@ -134,12 +141,13 @@ class EmbeddedStore:
                     self._bloom.add_all(chunk)
 
     def _recover(self, restart: Callable[[Host], None]) -> None:
-        leased = [_ID.unpack(key)[0] for key, _ in self.kv.table("leases").scan(b"")]
+        leased = [key for key, _ in self.kv.table("leases").scan(b"")]
+        leased += self._front.maybe_popped()
         for start in range(0, len(leased), 1000):
             batch = self.kv.batch()
-            for identity in leased[start : start + 1000]:
-                batch.delete(_ID.pack(identity), self._handles["leases"])
-                host = self._hosts.get(identity)
+            for key in leased[start : start + 1000]:
+                batch.delete(key, self._handles["leases"])
+                host = self._hosts.get(_ID.unpack(key)[0])
                 if host is None:
                     continue
                 restart(host)
@@ -150,10 +158,16 @@ class EmbeddedStore:
 
     def close(self) -> None:
         """Let go. Whoever has URLs in hand gives them back first, or they are fetched again."""
-        if self._bloom is not None:
-            self._bloom.close()
-        self._handles.clear()
-        self.kv.close()
+        try:
+            if not self._hosts.active:
+                batch = self.kv.batch()
+                self._front.settle(batch)
+                self.kv.write(batch)
+        finally:
+            if self._bloom is not None:
+                self._bloom.close()
+            self._handles.clear()
+            self.kv.close()
 
     # -- hosts in memory
 
@@ -163,12 +177,19 @@ class EmbeddedStore:
 
     def _rest(self, host: Host, batch: Any) -> None:
         """Nothing of this host is in hand any more."""
+        self._leave(host, batch)
         for queue in host.queues.values():
             queue.low = queue.head
         for k in [k for k, q in host.queues.items() if not q.stored and not q.is_queued]:
             del host.queues[k]
-        batch.delete(_ID.pack(host.id), self._handles["leases"])
         self._hosts.rest(host)
+
+    def _leave(self, host: Host, batch: Any) -> None:
+        """Give up the places in the front queues that the host was taken from."""
+        for k, queue in host.queues.items():
+            if queue.place >= 0:
+                self._front.leave(k, queue.place, batch)
+                queue.place = -1
 
     def _write_counts(self, batch: Any) -> None:
         counts = self.counts
@@ -185,6 +206,9 @@ class EmbeddedStore:
             if queue.unread and not queue.is_queued:
                 queue.is_queued = True
                 self._front.push(k, _ID.pack(host.id), batch)
+                if queue.place >= 0:
+                    self._front.leave(k, queue.place, batch)
+                    queue.place = -1
 
     # -- the URL-seen test
 
@@ -297,15 +321,15 @@ class EmbeddedStore:
     # -- leasing
 
     def lease(self, order: Iterable[int], now: float, horizon: float) -> Host | None:
-        if not self._front.entries:
+        front = self._front
+        if not front.entries:
             return None
-        batch = None
+        batch = LazyBatch(self.kv)
+        leased = None
         for k in order:
-            while self._front.is_filled(k):
-                if batch is None:
-                    batch = self.kv.batch()
-                if self._front.is_dry(k):
-                    self._hosts.load(_ID.unpack(key)[0] for key in self._front.read_ahead(k))
+            while leased is None and front.is_filled(k):
+                if front.is_dry(k):
+                    self._hosts.load(_ID.unpack(key)[0] for key in front.read_ahead(k))
                 host = self._take(k, batch)
                 if host is None:
                     continue
@@ -314,29 +338,34 @@ class EmbeddedStore:
                     continue
                 host.is_leased = True
                 self._hosts.activate(host)
-                batch.put(_ID.pack(host.id), b"", self._handles["leases"])
-                self._hosts.write(host, batch)
-                self._write(batch)
-                return host
-        if batch is not None:
-            self._write(batch)
-        return None
+                leased = host
+            if leased is not None:
+                break
+        if batch.made is not None:
+            self._write(batch.made)
+        return leased
 
     def _take(self, k: int, batch: Any) -> Host | None:
         """The host at the head of front queue k, or None if that place turns out to be stale."""
-        host = self._hosts.get(_ID.unpack(self._front.pop(k, batch))[0])
-        if host is None:
+        place, key = self._front.pop(k, batch)
+        identity = _ID.unpack(key)[0]
+        host = self._hosts.get(identity)
+        queue = host.queues.get(k) if host is not None else None
+        if host is None or queue is None:
+            self._front.leave(k, place, batch)
             return None
-        queue = host.queues.get(k)
-        if queue is not None:
-            queue.is_queued = False
-        if host.is_leased or host.held_at or host.is_frozen or queue is None or not queue.unread:
+        queue.is_queued = False
+        queue.place = place
+        if host.is_leased or host.held_at or host.is_frozen or not queue.unread:
             # It has its turn already, or must not have one; `_stand` brings it back in time.
-            self._hosts.write(host, batch)
+            if identity not in self._hosts.active:
+                self._leave(host, batch)
+                self._hosts.write(host, batch)
             return None
         return host
 
     def _hold(self, host: Host, batch: Any) -> None:
+        self._leave(host, batch)
         host.held_at = host.next_at
         self.held += 1
         key = _HELD.pack(host.held_at, host.id)
@@ -435,7 +464,11 @@ class EmbeddedStore:
     def release(self, host: Host, now: float, horizon: float) -> None:
         host.is_leased = False
         if host.in_hand and not host.unread:
-            return  # nothing stands or is held: the ending of what is in hand writes the row
+            # Nothing stands or is held, and the ending of what is in hand writes the row; but a
+            # crash before that must not forget that the host asked for a long wait.
+            if host.next_at > now + horizon:
+                self.save(host)
+            return
         batch = self.kv.batch()
         if not host.in_hand:
             self._rest(host, batch)
@@ -466,15 +499,21 @@ class EmbeddedStore:
             host.fetched += 1
         batch.put(_ID.pack(record.fingerprint), ending.pack_row(), self._handles["pages"])
         self.counts.ended[ending.outcome] += 1
-        self._extend(ending.batch, batch)
-        new = self._add(ending.links, batch, {host.id: host})
+        if ending.batch.writes:
+            self._extend(ending.batch, batch)
+        new: Collection[int] = ()
+        if ending.links:
+            new = self._add(ending.links, batch, {host.id: host})
+        else:
+            self._stand(host, batch)
+            self._hosts.write(host, batch)
         self._write_all(batch, new)
         if then is not None:
             then(True)
 
     def _end(self, record: Record, batch: Any) -> Host:
         """Take a record in hand out of its queue."""
-        host = self._hosts.active[host_id(record.host)]
+        host = self._hosts.active[host_id_again(record.host)]
         queue = host.queues[record.queue]
         batch.delete(_PLACE.pack(host.id, record.queue, record.sequence), self._handles["queue"])
         queue.stored -= 1

@@ -51,6 +51,27 @@ class KV(Protocol):
     def close(self) -> None: ...
 
 
+class LazyBatch:
+    """A batch that is made for its first write: for steps that most often write nothing."""
+
+    __slots__ = ("_kv", "made")
+
+    def __init__(self, kv: KV) -> None:
+        self._kv = kv
+        self.made: WriteBatch | None = None
+
+    def put(self, key: bytes, value: bytes, handle: Any) -> None:
+        self._batch().put(key, value, handle)
+
+    def delete(self, key: bytes, handle: Any) -> None:
+        self._batch().delete(key, handle)
+
+    def _batch(self) -> WriteBatch:
+        if self.made is None:
+            self.made = self._kv.batch()
+        return self.made
+
+
 class DictBatch:
     """A batch of the engine in memory."""
 
