@@ -1,9 +1,12 @@
 """What the frontier does in a second, side by side with Scrapy's own queues.
 
-    python benchmarks/frontier.py                1 thousand to 1 million waiting hosts, even and
-                                                 lopsided, and the peers: about ten minutes
-    python benchmarks/frontier.py --quick        the same in small: under two minutes
-    python benchmarks/frontier.py --full         and 20 million URLs on 200,000 hosts
+    python benchmarks/frontier.py                all that follows: about half an hour
+    python benchmarks/frontier.py hosts          2 million URLs on 1 thousand to 1 million hosts,
+                                                 and with one host owning half of them
+    python benchmarks/frontier.py urls           1 thousand, 100 thousand and 1 million URLs
+    python benchmarks/frontier.py large          1 million and 20 million URLs on 200,000 hosts
+    python benchmarks/frontier.py peers          Scrapy's queues and scrapy-redis's, and ours
+    python benchmarks/frontier.py --quick        hosts and peers in small: under two minutes
     python benchmarks/frontier.py one --urls 1000000 --hosts 1000 --shape lopsided
                                                  one case, its figures as JSON
 
@@ -19,7 +22,8 @@ A host's URLs are of three priorities, as those of a breadth-first crawl are. A 
 gives half of all URLs to one host. Records are made outside the measured time; each case is a
 process of its own on the `rocks` backend with the default settings. `CPU` rates
 count the CPU time of the frontier's thread only, without waiting for a processor that others
-use; flushes and compactions of the store run in threads of their own.
+use; flushes and compactions of the store run in threads of their own. A processor that others use
+too is also slower: `yardstick` is the CPU time, in ms, of a fixed piece of work before and after.
 
 The peers are Scrapy's priority queues on disk (as with JOBDIR) behind its own duplicate filter, and
 scrapy-redis's queue and duplicate filter on a real redis-server (its bytes are the server's memory).
@@ -77,16 +81,31 @@ PEERS = ("DownloaderAwarePriorityQueue", "ScrapyPriorityQueue", REDIS_PEER)
 
 def records(urls: int, hosts: int, shape: str, first: int = 0) -> Iterator[Record]:
     """New URLs: each host gets one before any is drawn at random; half go to one host or not."""
-    generator = random.Random(first)
     for n in range(first, first + urls):
-        number = n if n < hosts else generator.randrange(hosts)
-        if shape == "lopsided" and n >= hosts and n % 2:
+        yield record(n, hosts, shape)
+
+
+def record(n: int, hosts: int, shape: str) -> Record:
+    """URL number n, always the same."""
+    number = n
+    if n >= hosts:
+        mixed = (n ^ n >> 15) * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF
+        number = (mixed ^ mixed >> 29) % hosts
+        if shape == "lopsided" and n % 2:
             number = 0
-        host = f"www.host-{number}.example"
-        url = f"https://{host}/section/{n % 97}/page-{n}.html"
-        queue = 2 + number % 4 + (n * 2654435761 >> 7) % 3
-        fingerprint = xxhash.xxh3_64_intdigest(url.encode())
-        yield Record(url, fingerprint, host, queue, 3, n, "some link text")
+    host = f"www.host-{number}.example"
+    url = f"https://{host}/section/{n % 97}/page-{n}.html"
+    queue = 2 + number % 4 + (n * 2654435761 >> 7) % 3
+    fingerprint = xxhash.xxh3_64_intdigest(url.encode())
+    return Record(url, fingerprint, host, queue, 3, n, "some link text")
+
+
+def yardstick() -> float:
+    """CPU milliseconds of a fixed piece of work: they grow when others use the machine."""
+    started, table = time.thread_time(), {n * 0x9E3779B97F4A7C15: n for n in range(50_000)}
+    total = sum(table[n * 0x9E3779B97F4A7C15] for n in range(0, 50_000, 7) for _ in range(10))
+    assert total
+    return (time.thread_time() - started) * 1000
 
 
 def batches(source: Iterator[Record]) -> Iterator[list[Record]]:
@@ -130,10 +149,12 @@ class Case:
             "fill": asdict(fill.cost),
             "disk_a_url": disk_bytes(self.folder) / waiting,
         }
+        answer["yardstick"] = yardstick()
         answer["put"] = asdict(self.put(self.window, self.urls).cost)
         answer["seen"] = asdict(self.seen(popular=False).cost)
         answer["seen_popular"] = asdict(self.seen(popular=True).cost)
         answer["next_done"] = asdict(self.next_done().cost)
+        answer["yardstick"] = (answer["yardstick"] + yardstick()) / 2
         answer["rss"] = memory_mib()
         answer["peak"] = memory_mib("VmHWM")
         answer["rss_before"] = self.before
@@ -146,14 +167,17 @@ class Case:
             with stopwatch:
                 new = self.frontier.put(batch)
             assert new == len(batch)
+            if batch[-1].via % 1_000_000 == 999_999:
+                rate = (batch[-1].via - first) / stopwatch.cost.wall
+                say(f"    {thousands(batch[-1].via + 1)} URLs put, {thousands(rate)} a second")
         stopwatch.cost.count = urls
         return stopwatch
 
     def seen(self, *, popular: bool) -> Stopwatch:
         """Known URLs are found again by their numbers, as `records` made them."""
         generator = random.Random(7)
-        known = list(islice(self._sample(generator, popular), self.window))
-        generator.shuffle(known)
+        numbers = self._popular(generator) if popular else self._even(generator)
+        known = [record(n, self.hosts, self.shape).fingerprint for n in numbers]
         unknown = self.store.unknown
         stopwatch = Stopwatch()
         for at in range(0, len(known), BATCH):
@@ -164,19 +188,12 @@ class Case:
         stopwatch.cost.count = len(known)
         return stopwatch
 
-    def _sample(self, generator: random.Random, popular: bool) -> Iterator[int]:
-        share = min(1.0, 1.05 * self.window / self.urls)
-        source = records(self.urls, self.hosts, self.shape)
-        if not popular:
-            for record in source:
-                if generator.random() < share:
-                    yield record.fingerprint
-            return
-        ranked = [record.fingerprint for record in islice(source, 1_000_000)]
-        while True:
-            rank = int(generator.paretovariate(0.5))
-            if rank < len(ranked):
-                yield ranked[rank]
+    def _even(self, generator: random.Random) -> list[int]:
+        return [generator.randrange(self.urls) for _ in range(self.window)]
+
+    def _popular(self, generator: random.Random) -> list[int]:
+        ranks = iter(lambda: int(generator.paretovariate(0.5)), None)
+        return list(islice((rank for rank in ranks if rank < self.urls), self.window))
 
     def next_done(self) -> Stopwatch:
         frontier, now, fetch = self.frontier, 1_000_000.0, Fetch(seconds=0.01)
@@ -318,15 +335,22 @@ def in_folder(work: Any) -> dict[str, Any]:
 
 
 def cases(options: argparse.Namespace) -> list[tuple[int, int, str, int]]:
+    part = options.what
     if options.quick:
         sizes = [(100_000, 1_000), (100_000, 100_000)]
         found = [(urls, hosts, "even", 50_000) for urls, hosts in sizes]
         return [*found, (100_000, 1_000, "lopsided", 50_000)]
-    found = [(2_000_000, hosts, "even", 200_000) for hosts in (1_000, 10_000, 100_000, 1_000_000)]
-    found += [(2_000_000, hosts, "lopsided", 200_000) for hosts in (1_000, 100_000)]
-    found += [(urls, 1_000, "even", 50_000) for urls in (1_000, 100_000)]
-    if options.full:
-        found += [(1_000_000, 200_000, "even", 200_000), (20_000_000, 200_000, "even", 200_000)]
+    found = []
+    if part in ("all", "hosts"):
+        sizes_of_hosts = (1_000, 10_000, 100_000, 1_000_000)
+        found += [(2_000_000, hosts, "even", 200_000) for hosts in sizes_of_hosts]
+        found += [(2_000_000, hosts, "lopsided", 200_000) for hosts in (1_000, 100_000)]
+    if part in ("all", "urls"):
+        found += [(urls, 1_000, "even", 50_000) for urls in (1_000, 100_000, 1_000_000)]
+    if part in ("all", "large"):
+        found += [(urls, 200_000, "even", 200_000) for urls in (1_000_000, 20_000_000)]
+    if part == "peers":
+        found += [(100_000, hosts, "even", 50_000) for hosts in (1_000, 10_000, 100_000)]
     return found
 
 
@@ -337,11 +361,12 @@ def row(answer: dict[str, Any]) -> list[str]:
         cells.append(thousands(cost["count"] / cost["wall"]))
         cells.append(thousands(cost["count"] / cost["thread"]))
     cells += [f"{answer['disk_a_url']:.0f}", f"{answer['rss']:.0f}", f"{answer['peak']:.0f}"]
+    cells.append(f"{answer['yardstick']:.0f}")
     return cells
 
 
 HEAD = ["URLs", "put/s", "CPU", "seen/s", "CPU", "popular/s", "CPU", "next+done/s", "CPU"]
-HEAD += ["disk B/URL", "MiB", "peak"]
+HEAD += ["disk B/URL", "MiB", "peak", "yardstick"]
 PEER_HEAD = ["peer", "hosts", "put/s", "pop/s", "ours: put", "next+done", "store B/URL", "peak MiB"]
 
 
@@ -352,14 +377,22 @@ def compare(options: argparse.Namespace) -> None:
     for urls, hosts, shape, window in cases(options):
         command = [sys.executable, __file__, "one", "--urls", str(urls), "--hosts", str(hosts)]
         answers.append(run_json([*command, "--shape", shape, "--window", str(window)]))
-        print(f"  measured {row(answers[-1])[0]}", file=sys.stderr)
+        say(
+            "  measured "
+            + ", ".join(f"{h} {c}" for h, c in zip(HEAD, row(answers[-1]), strict=True))
+        )
     print()
     print(table(HEAD, [row(answer) for answer in answers]))
     print()
     print_ratios(answers)
-    if options.peers:
+    if options.peers and options.what in ("all", "peers"):
         print()
         print_peers(answers, options)
+
+
+def say(line: str) -> None:
+    """Progress, apart from the tables."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def _rate(answer: dict[str, Any], name: str, clock: str) -> float:
@@ -370,9 +403,13 @@ def _rate(answer: dict[str, Any], name: str, clock: str) -> float:
 def print_ratios(answers: list[dict[str, Any]]) -> None:
     """Flatness: the fastest against the slowest; lopsided against even."""
     even = [a for a in answers if a["shape"] == "even" and a["urls"] == answers[0]["urls"]]
+    if len(even) < 2:
+        even = []
     for name in ("put", "next_done"):
         for clock in ("wall", "thread"):
             rates = [_rate(answer, name, clock) for answer in even]
+            if not rates:
+                continue
             print(
                 f"{name} by {clock}: {len(even)} sizes from {thousands(even[0]['hosts'])} to "
                 f"{thousands(even[-1]['hosts'])} hosts within {max(rates) / min(rates):.2f} times"
@@ -384,11 +421,18 @@ def print_ratios(answers: list[dict[str, Any]]) -> None:
                     hosts = thousands(answer["hosts"])
                     print(f"  one host owning half, {hosts} hosts: even is {ratio:.2f} times")
     large = [a for a in answers if a["urls"] >= 10_000_000]
-    small = [a for a in answers if large and a["hosts"] == large[0]["hosts"] and a not in large]
+    hosts = large[0]["hosts"] if large else 0
+    small = [a for a in answers if a["hosts"] == hosts and a not in large]
     if small:
         for name in ("put", "seen", "next_done"):
-            ratio = _rate(large[0], name, "wall") / _rate(small[0], name, "wall")
-            print(f"{name}: {ratio:.2f} of the rate at {thousands(small[0]['urls'])} URLs")
+            wall, cpu = (
+                _rate(large[0], name, clock) / _rate(small[0], name, clock)
+                for clock in ("wall", "thread")
+            )
+            say_of = f"of the rate at {thousands(small[0]['urls'])} URLs"
+            print(
+                f"{name} at {thousands(large[0]['urls'])} URLs: {wall:.2f} {say_of}, CPU {cpu:.2f}"
+            )
 
 
 def print_peers(answers: list[dict[str, Any]], options: argparse.Namespace) -> None:
@@ -398,8 +442,7 @@ def print_peers(answers: list[dict[str, Any]], options: argparse.Namespace) -> N
     for name in PEERS:
         for hosts in sizes:
             if name == PEERS[0] and hosts + 100 > files:
-                say = f"  {name} opens a file for each host: {thousands(hosts)} are too many here"
-                print(say, file=sys.stderr)
+                say(f"  {name} opens a file for each host: {thousands(hosts)} are too many here")
                 continue
             command = [sys.executable, __file__, "peer", "--name", name, "--hosts", str(hosts)]
             command += ["--urls", str(max(20_000, hosts))]
@@ -419,7 +462,7 @@ def print_peers(answers: list[dict[str, Any]], options: argparse.Namespace) -> N
                     f"{answer['peak']:.0f}",
                 ]
             )
-            print(f"  measured {name} with {thousands(hosts)} hosts", file=sys.stderr)
+            say(f"  measured {name} with {thousands(hosts)} hosts")
     print(table(PEER_HEAD, rows))
 
 
@@ -427,9 +470,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", nargs="?", choices=("all", "one", "peer"), default="all")
+    parts = ("all", "hosts", "urls", "large", "peers", "one", "peer")
+    parser.add_argument("what", nargs="?", choices=parts, default="all")
     parser.add_argument("--quick", action="store_true", help="small sizes, under two minutes")
-    parser.add_argument("--full", action="store_true", help="and 20 million URLs")
     parser.add_argument("--no-peers", dest="peers", action="store_false")
     parser.add_argument("--urls", type=int, default=1_000_000)
     parser.add_argument("--hosts", type=int, default=1_000)
