@@ -137,6 +137,15 @@ def test_popular_cache_answers_for_a_whole_list_in_its_order():
     assert cache.missing([9, 7, 0, 2**64 - 1, 9, 5]) == [9, 0, 9]
 
 
+def test_popular_cache_asked_for_all_it_holds_forgets_nothing():
+    cache = PopularCache(16)  # two buckets of eight
+    for n in range(16):
+        cache.add(n)
+    for _ in range(3):
+        for n in range(16):
+            assert cache.missing([n]) == []
+
+
 def test_bloom_filter_forgets_nothing_and_errs_as_stated(tmp_path: Path):
     bloom = BloomFilter(tmp_path / "bloom", 20_000, 0.01)
     known = [n * 0x9E3779B97F4A7C15 % 2**64 for n in range(1, 20_001)]

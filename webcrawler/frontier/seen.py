@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
 
 _WAYS = 8  # fingerprints a bucket: one line of the processor's cache
+_COLUMNS = np.arange(_WAYS)
 
 
 class PopularCache:
     """Fingerprints met lately, in buckets of eight: O(1), bounded, popular ones stay.
 
-    A bucket is a FIFO; a hit in its older half puts the fingerprint in front again. So what is
+    A bucket is a FIFO; a hit in its older half moves the fingerprint to the front. So what is
     met again and again is always here. Eight bytes each, where a set takes seventy, and a whole
     list is asked for at once.
     """
@@ -31,7 +32,7 @@ class PopularCache:
     __slots__ = ("_buckets", "_mask")
 
     def __init__(self, size: int) -> None:
-        number = 1 << max(1, (size // _WAYS).bit_length() - 1)
+        number = 1 << max(1, (size // _WAYS - 1).bit_length())  # so that a mask finds the bucket
         self._buckets = np.zeros((number, _WAYS), dtype=np.uint64)
         self._mask = np.uint64(number - 1)
 
@@ -49,7 +50,7 @@ class PopularCache:
             return []
         is_old = is_hit[:, _WAYS // 2 :].any(axis=1) & ~is_young
         if is_old.any():
-            self._push(places[is_old], values[is_old])
+            self._push(places[is_old], values[is_old], is_hit[is_old].argmax(axis=1))
         is_here = is_young | is_old
         return [f for f, here in zip(fingerprints, is_here.tolist(), strict=True) if not here]
 
@@ -59,16 +60,18 @@ class PopularCache:
     def add_all(self, fingerprints: Collection[int]) -> None:
         """Of several that fall into one bucket together, the last is kept."""
         if fingerprints:
-            self._push(*self._places(list(fingerprints)))
+            places, values = self._places(list(fingerprints))
+            self._push(places, values, np.full(len(places), _WAYS - 1))
 
     def _places(self, fingerprints: Sequence[int]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Their buckets, and what is kept of them there: never 0, which is an empty place."""
         numbers = np.array(fingerprints, dtype=np.uint64)
         return (numbers & self._mask).astype(np.intp), numbers | self._mask
 
-    def _push(self, places: NDArray[Any], values: NDArray[Any]) -> None:
-        rows = self._buckets.take(places, axis=0)
-        rows[:, 1:] = rows[:, :-1]
+    def _push(self, places: NDArray[Any], values: NDArray[Any], last: NDArray[Any]) -> None:
+        """Put values in front; what was at `last` is gone from there, or forgotten."""
+        before = self._buckets.take(places, axis=0)
+        rows = np.where(last[:, None] >= _COLUMNS, np.roll(before, 1, axis=1), before)
         rows[:, 0] = values
         self._buckets[places] = rows
 
