@@ -137,6 +137,7 @@ class FrontierScheduler(BaseScheduler):
         engine = self._crawler.engine
         self._wakeup = Wakeup(engine)
         store: Any = self._store
+        self._permit = getattr(store, "permit", None)
         if hasattr(store, "start"):
             store.on_failure = self._stop
             store.on_seeds = self._seeds_pushed
@@ -171,6 +172,8 @@ class FrontierScheduler(BaseScheduler):
             except StoreError as error:
                 # What could not be written is what a crash would lose: nothing that was committed.
                 self._stop(error)
+            except Exception:
+                logger.exception("the crawl could not be closed as it should")  # but is closed
 
     @_or_stop
     def _settle(self, store: Any) -> None:
@@ -343,6 +346,8 @@ class FrontierScheduler(BaseScheduler):
 
     def _begin(self, record: Record, request: Request, now: float) -> Visit:
         visit = Visit(record, request, now, self._store.url_of)
+        if self._permit is not None:
+            visit.may_send = self._permit()
         request.meta[META_KEY] = visit
         self._visits.add(visit)
         return visit

@@ -38,6 +38,7 @@ class Visit:
         "handed_at",
         "has_left",
         "links",
+        "may_send",
         "outcome",
         "page",
         "reason",
@@ -66,6 +67,7 @@ class Visit:
         self.outcome = ""  # set where it was decided, else the status decides
         self.reason = ""
         self.errand: Errand | None = None  # robots.txt is fetched in its place
+        self.may_send: Callable[[], bool] | None = None  # None: nobody else could have its host
         self.directives: Directives | None = None  # what the answer's headers say to robots
         self._url_of = url_of
         self._via: str | None = None

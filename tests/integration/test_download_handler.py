@@ -7,6 +7,7 @@ import contextlib
 import datetime
 import ipaddress
 import ssl
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -32,6 +33,7 @@ from scrapy.utils.test import get_crawler
 
 from webcrawler.download import AiohttpHandler, CachedResolver, HttpClient, Limits, Wire
 from webcrawler.download.tls import make_tls_context
+from webcrawler.visit import META_KEY
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -282,6 +284,31 @@ def test_what_there_is_of_a_cut_off_body(run: Callable[..., Any], name: str) -> 
     response = run(fetch(*script, meta={"download_fail_on_dataloss": False}))
     assert response.body == b"hi"
     assert response.flags == ["dataloss"]
+
+
+def test_what_must_not_be_sent_any_more(run: Callable[..., Any]) -> None:
+    """Who has lost a host meanwhile finds out when there is a connection, and sends nothing."""
+
+    async def check() -> None:
+        heard: list[bytes] = []
+        is_over = asyncio.Event()
+
+        async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            heard.append(await reader.read())
+            writer.close()
+            is_over.set()
+
+        listener = await asyncio.start_server(listen, "127.0.0.1", 0)
+        port = listener.sockets[0].getsockname()[1]
+        meta = {META_KEY: SimpleNamespace(may_send=lambda: False)}
+        async with handling() as handler:
+            with pytest.raises(DownloadFailedError, match="another worker"):
+                await handler.download_request(Request(f"http://a.test:{port}/", meta=meta))
+        await is_over.wait()
+        assert heard == [b""]
+        listener.close()
+
+    run(check())
 
 
 def test_a_reset_connection(run: Callable[..., Any]) -> None:

@@ -188,6 +188,25 @@ def test_the_rows_of_a_refused_page_go() -> None:
     asyncio.run(crawl())
 
 
+def test_what_was_handed_out_before_a_loss_may_not_be_sent() -> None:
+    async def crawl() -> None:
+        one = open_worker("permits")
+        async with running(one):
+            before = one.permit()
+            assert before()
+            one._valid_until = 0.0  # renewed too late, or not yet
+            assert not before()
+            await until(before)
+            one._lose()
+            assert not before()
+            await until(lambda: one.has_lost_leases() or one.may_hand_out())
+            await until(one.may_hand_out)
+            assert not before(), "nor under the new session"
+            assert one.permit()()
+
+    asyncio.run(crawl())
+
+
 def test_a_look_that_was_made_before_a_put_does_not_end_the_crawl() -> None:
     async def crawl() -> None:
         one = open_worker("quiet")

@@ -18,6 +18,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from aiohttp import (
+    ClientConnectionError,
     ClientError,
     ClientPayloadError,
     ClientRequest,
@@ -35,6 +36,7 @@ from webcrawler.download.wire import Wire
 
 if TYPE_CHECKING:
     import ssl
+    from collections.abc import Callable
 
     from aiohttp.client_proto import ResponseHandler
     from aiohttp.connector import Connection
@@ -164,8 +166,12 @@ class HttpClient:
         max_size: int = 0,
         total_secs: float = 180.0,
         watcher: Watcher | None = None,
+        may_send: Callable[[], bool] | None = None,
     ) -> Answer:
-        """Sends one request, once, and returns its answer, whole."""
+        """Sends one request, once, and returns its answer, whole.
+
+        `may_send` is asked when there is a connection, just before the request is written to it.
+        """
         limits = self.limits
         loop = asyncio.get_running_loop()
         connector = self._connector or self._open(loop)
@@ -184,6 +190,8 @@ class HttpClient:
                 # It was closed or talked while it idled: whatever it said is no answer to this.
                 connection.close()
             try:
+                if may_send is not None and not may_send():
+                    raise ClientConnectionError("not sent: the host is another worker's by now")
                 message, payload, interim = await self._send(
                     protocol, loop, head, body, method == "HEAD"
                 )

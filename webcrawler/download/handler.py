@@ -22,6 +22,7 @@ from webcrawler.download.origin import split
 from webcrawler.download.responses import make_response
 from webcrawler.download.shared import get_client
 from webcrawler.download.watch import watcher_for
+from webcrawler.visit import META_KEY
 
 if TYPE_CHECKING:
     from typing import Self
@@ -102,6 +103,7 @@ class AiohttpHandler(BaseDownloadHandler):
                 max_size=meta.get("download_maxsize", limits.max_size),
                 total_secs=meta.get("download_timeout", limits.total_secs),
                 watcher=watcher,
+                may_send=getattr(meta.get(META_KEY), "may_send", None),
             )
         except Exception as error:
             problem = scrapy_error(error, url)

@@ -33,6 +33,8 @@ class BackgroundStore(RedisStore):
         self._threaded: Threaded | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._urls: dict[int, str] = {}
+        self._awaited: set[asyncio.Future[None]] = set()
+        self._error: StoreError | None = None
         self.wake_engine: Callable[[], None] = lambda: None
         self.on_failure: Callable[[StoreError], None] = lambda error: None
 
@@ -55,6 +57,10 @@ class BackgroundStore(RedisStore):
         try:
             self._threaded.hear()
         except StoreError as error:
+            self._error = error
+            for future in self._awaited:
+                if not future.done():
+                    future.set_exception(error)
             self.on_failure(error)
 
     def tell(
@@ -99,6 +105,8 @@ class BackgroundStore(RedisStore):
         answers: list[Any] = [None] * len(calls)
         if not calls:
             return answers
+        if self._error is not None:
+            raise self._error
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         left = len(calls)
 
@@ -111,7 +119,11 @@ class BackgroundStore(RedisStore):
 
         for at, call in enumerate(calls):
             self._threaded.tell(call._replace(then=lambda answer, at=at: hear(at, answer)))  # type: ignore[misc]
-        await future
+        self._awaited.add(future)
+        try:
+            await future
+        finally:
+            self._awaited.discard(future)
         return answers
 
     async def look_up(self, fingerprint: int, url: str) -> Known | None:

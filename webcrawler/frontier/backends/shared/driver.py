@@ -13,6 +13,7 @@ import redis
 from redis.cluster import RedisCluster
 from redis.sentinel import SentinelConnectionPool
 
+from webcrawler.exceptions import StoreError
 from webcrawler.frontier.backends.shared.connection import GONE, explain
 
 if TYPE_CHECKING:
@@ -193,7 +194,11 @@ class Threaded:
                     logger.warning(f"Redis is gone, the crawl waits for it: {error}")
                 self._stop.wait(_RETRY_SECS)
             except Exception as error:
-                self.failure = error
+                self.failure = (
+                    error
+                    if isinstance(error, StoreError)
+                    else StoreError(f"Redis cannot be used: {type(error).__name__}: {error}")
+                )
                 self.on_answers()
                 return False
             else:

@@ -37,6 +37,7 @@ class RedisPost:
         self._direct = store.direct
         self._keys = store.keys
         self._sent = 0
+        self._found: list[bytes] = []
         self._state: dict[str, Any] = {}
         self._last_look: Any = None
 
@@ -72,8 +73,9 @@ class RedisPost:
         staying = {w["number"] for w in workers if not w.get("is_leaving")}
         leaving = {w["number"] for w in workers if w.get("is_leaving")} | {self.number}
         # Who goes while others stay leaves everything to them.
-        is_common_end = self._store.is_common_end or not staying
-        numbers = sorted(staying | leaving if is_common_end else staying - {self.number})
+        others = staying - {self.number}
+        is_common_end = self._store.is_common_end or not others
+        numbers = sorted(staying | leaving if is_common_end else others)
         return [max(numbers, key=lambda n: _weight(n, target)) for target in targets]
 
     def send(self, worker: int, parcel: bytes) -> bool:
@@ -87,13 +89,15 @@ class RedisPost:
     def take(self) -> list[bytes]:
         words = ("LRANGE", self._box(self.number), 0, _PARCELS_A_TIME - 1)
         answers = self._ask([Call("", None, words)])
-        found: list[bytes] = answers[0] if answers else []
-        return found
+        self._found = list(answers[0]) if answers else []
+        return self._found
 
     def taken(self, count: int) -> None:
         if self._state.get("is_idle"):
             self.leave(is_idle=False)  # before the box is empty: what has come may go on from here
-        self._ask([Call("", None, ("LTRIM", self._box(self.number), count, -1))])
+        # By value: said twice, where an answer was lost, it takes no other parcel away.
+        box = self._box(self.number)
+        self._ask([Call("", None, ("LREM", box, 1, parcel)) for parcel in self._found[:count]])
 
     def leave(self, *, is_idle: bool) -> None:
         self._state = {"is_leaving": True, "is_idle": is_idle, "sent": self._sent}
@@ -122,12 +126,12 @@ class RedisPost:
         if answers is None:
             return None
         now = time.time() + self._store.offset
-        found = []
-        for entry in map(json.loads, _values(answers[0])):
+        found: dict[int, dict[str, Any]] = {}  # of a worker that was started again, the newest
+        for entry in sorted(map(json.loads, _values(answers[0])), key=lambda e: float(e["at"])):
             secs = _LEAVING_SECS if entry.get("is_leaving") else self._store.lease_secs
             if entry["at"] > now - secs and entry.get("number"):
-                found.append(entry)
-        return found
+                found[entry["number"]] = entry
+        return list(found.values())
 
     def _box(self, worker: int) -> str:
         return f"{{{self._keys.name}:post:{worker}}}"

@@ -88,6 +88,12 @@ class RedisStore:
                 f"the crawl {keys.name} in Redis was written by a newer version of webcrawler "
                 f"(format {found['version']}, this one reads up to {VERSION}): upgrade"
             )
+        if found["version"] < VERSION:
+            raise JobError(
+                f"the crawl {keys.name} in Redis was written by an older version of webcrawler "
+                f"(format {found['version']}, this one reads {VERSION}): finish it with that, or "
+                f"start another job"
+            )
         for field, value in wanted.items():
             if found[field] != value:
                 raise JobError(

@@ -298,6 +298,14 @@ class WorkerStore(BackgroundStore):
     def may_hand_out(self) -> bool:
         return not self._has_lost and time.monotonic() < self._valid_until
 
+    def permit(self) -> Callable[[], bool]:
+        """Asked just before a request is sent: whether what was handed out now is still ours.
+
+        A process can be stopped between the two, for longer than its leases last.
+        """
+        session = self.session
+        return lambda: session == self.session and self.may_hand_out()
+
     def has_lost_leases(self) -> bool:
         has_lost, self._has_lost = self._has_lost, False
         return has_lost
@@ -414,7 +422,7 @@ class WorkerStore(BackgroundStore):
     def _feed(self) -> None:
         """Ask for hosts: of the partitions preferred for us, of others when there are few."""
         is_hungry = not self._asking and not self._stock and not self._is_leaving
-        if not is_hungry or self._is_lost or self._threaded is None:
+        if not is_hungry or self._is_lost or self._has_lost or self._threaded is None:
             return
         candidates = [p for p in self.fellows.preferred if self._may_have[p]]
         if not candidates and self._host_count < _FEW_HOSTS:
@@ -596,7 +604,7 @@ class WorkerStore(BackgroundStore):
         for write in batch.writes:
             (local if write[0] in self._local.names else shared).writes.append(write)
             if write[0] == "robots" and write[2] is not None:
-                self._robots.rows[write[1]] = write[2]
+                self._keep_robots(write[1], write[2])
         self._local.write(local)
         for partition, script, args in self._write_steps(shared):
             self.tell(partition, script, args)

@@ -2,8 +2,7 @@
 -- those of this partition are put, what goes elsewhere is kept in the outbox until delivered.
 -- session, fingerprint, outcome, is a page, row, outbox id, outbox, number of links, links.
 local session, fingerprint = ARGV[1], ARGV[2]
-if not is_live(session) then return {0, 0} end
-local entry = let_go(session, fingerprint)
+local entry = is_live(session) and let_go(session, fingerprint)
 if not entry then
   -- Said twice, where the answer was lost and not the work; or somebody else has ended it.
   local row = call('HGET', T .. ':pages', fingerprint)

@@ -1,7 +1,8 @@
 -- What a dead worker had in hand waits again, and its hosts pass to the one that noticed, which
 -- sets their clocks and releases them. heir, the dead one.
 local heir, dead = ARGV[1], ARGV[2]
-if not is_live(heir) or call('HDEL', T .. ':live', dead) == 0 then return {{}, {}} end
+if not is_live(heir) then return {{}, {}} end
+call('HDEL', T .. ':live', dead)
 local hosts = {}
 for _, host in ipairs(call('SMEMBERS', T .. ':lease:' .. dead)) do hosts[host] = true end
 for _, entry in ipairs(give_back(dead, call('HKEYS', T .. ':hand:' .. dead))) do
@@ -21,7 +22,8 @@ end
 local kept = call('HGETALL', T .. ':out:' .. dead)
 for i = 1, #kept, 2 do
   call('HSET', T .. ':out:' .. heir, kept[i], kept[i + 1])
-  outbox[#outbox + 1] = {kept[i], kept[i + 1]}
 end
 call('DEL', T .. ':out:' .. dead)
+local mine = call('HGETALL', T .. ':out:' .. heir)
+for i = 1, #mine, 2 do outbox[#outbox + 1] = {mine[i], mine[i + 1]} end
 return {passed, outbox}
