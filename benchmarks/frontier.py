@@ -1,6 +1,6 @@
 """What the frontier does in a second, side by side with Scrapy's own queues.
 
-    python benchmarks/frontier.py                all that follows: about half an hour
+    python benchmarks/frontier.py                all that follows: 40 minutes on a busy machine
     python benchmarks/frontier.py hosts          2 million URLs on 1 thousand to 1 million hosts,
                                                  and with one host owning half of them
     python benchmarks/frontier.py urls           1 thousand, 100 thousand and 1 million URLs

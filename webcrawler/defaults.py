@@ -29,7 +29,7 @@ SETTINGS: dict[str, Setting] = {
     "FRONTIER_SEED": Setting(0, "seed of the frontier's random draws"),
     "FRONTIER_MEMORY_MB": Setting(128, "memory for the store's block cache and write buffers"),
     "FRONTIER_SEEN_CACHE": Setting(4_000_000, "popular fingerprints kept in memory, 8 bytes each"),
-    "FRONTIER_HOST_CACHE": Setting(200_000, "host rows kept in memory, 250 bytes each"),
+    "FRONTIER_HOST_CACHE": Setting(1_000_000, "host rows kept in memory, 250 bytes each"),
     "FRONTIER_SYNC_SECS": Setting(1.0, "at most this much work is refetched after a power cut"),
     "FRONTIER_BLOOM_URLS": Setting(
         0, "use a Bloom filter for this many URLs as URL-seen test; 0: exact"
