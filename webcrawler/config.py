@@ -312,6 +312,7 @@ class RobotsConfig:
                 max_fresh_secs=read.number("ROBOTS_CACHE_SECS", 1, 86_400),
                 min_fresh_secs=read.number("ROBOTS_CACHE_MIN_SECS", 0, 86_400),
                 retry_secs=read.number("ROBOTS_RETRY_SECS", 0.1),
+                max_retry_after_secs=read.number("POLITENESS_RETRY_AFTER_MAX"),
                 unreachable_secs=read.number("ROBOTS_UNREACHABLE_DAYS") * 86_400,
             ),
             memory=read.integer("ROBOTS_MEMORY_MB", 1) << 20,

@@ -140,6 +140,7 @@ class FrontierScheduler(BaseScheduler):
         self._permit = getattr(store, "permit", None)
         if hasattr(store, "start"):
             store.on_failure = self._stop
+            store.is_closing = self._wakeup.is_closing
             store.on_seeds = self._seeds_pushed
             store.seeds_key = self._crawl.config.redis.seeds_key % {"name": spider.name}
             store.tickets.limit = self._max_pages

@@ -1,8 +1,9 @@
 """The one file that touches the engine's private slot.
 
-Two things a scheduler needs are not public in Scrapy 2.19: to wake the engine at a given time
+Three things a scheduler needs are not public in Scrapy 2.19: to wake the engine at a given time
 (after `next_request` gave None it asks again when a download ends, or at a five-second
-heartbeat), and to know when a request has left the engine altogether, its items processed.
+heartbeat), to know when a request has left the engine altogether, its items processed, and
+whether the engine waits for the last of them to end.
 """
 
 from __future__ import annotations
@@ -49,6 +50,11 @@ class Wakeup:
         """Whether the engine is through with a request, callbacks and pipelines included."""
         slot = self._engine._slot
         return slot is None or request not in slot.inprogress
+
+    def is_closing(self) -> bool:
+        """Whether the engine was told to end, by Ctrl-C for one."""
+        slot = self._engine._slot
+        return slot is not None and slot.closing is not None
 
     def cancel(self) -> None:
         if self._call is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socketserver
 import threading
 from contextlib import contextmanager
@@ -87,3 +88,20 @@ def test_a_redis_that_becomes_full(shared: Crawls, web: SampleServer, server: Re
     server.client().config_set("maxmemory", "0")
     assert_good(start(shared, web, 2))
     assert_all_and_polite(web, twice=16)
+
+
+@pytest.mark.slow
+def test_a_crawl_ends_though_redis_is_gone(
+    shared: Crawls, web: SampleServer, server: RedisServer
+) -> None:
+    shared.settings |= {"CONTENTSEEN_ENABLED": True, "NEARDUP_ENABLED": True}
+    (worker,) = start(shared, web, 1)
+    worker.until(lambda: len(logged(shared)) > 10)
+    server.stop()
+    worker.until(lambda: "Redis is gone" in worker.stderr)
+    worker.signal(signal.SIGTERM)
+    assert worker.wait() in (0, 2), worker.stderr
+    assert "Traceback" not in worker.stderr, worker.stderr
+    server.start()
+    assert_good(start(shared, web, 1))
+    assert_all_and_polite(web, twice=24)

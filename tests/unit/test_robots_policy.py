@@ -175,6 +175,12 @@ def test_retry_after_puts_the_next_try_off(value, seconds):
     assert entry.expires_at == NOW + seconds
 
 
+def test_retry_after_is_obeyed_up_to_a_limit():
+    policy = RobotsPolicy(retry_secs=1, max_retry_after_secs=2)
+    entry = decide(None, RobotsFetch(503, headers={"retry-after": "86400"}), NOW, policy)
+    assert entry.expires_at == NOW + 2
+
+
 def test_an_error_page_is_said_to_be_one():
     entry = decide(None, RobotsFetch(200, body=b"<!doctype html><p>Not found"), NOW)
     assert entry.problems == ("html",)

@@ -39,6 +39,19 @@ def test_parts_of_a_url(text: str, host: str, place: str, folder: str | None) ->
     assert directory(url) == (folder or url)
 
 
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("http://a.test./x", "a.test"),
+        ("http://a.test.:8080/x", "a.test:8080"),
+        ("http://a.test../", "a.test"),
+        ("http://[::1]:80/", "[::1]:80"),
+    ],
+)
+def test_a_final_dot_makes_no_other_host(url: str, host: str) -> None:
+    assert host_key(url) == host
+
+
 def test_what_has_no_host() -> None:
     for url in ("mailto:a@b", "javascript:a/b/c", "data:text/html,//x/y", "data:a//b/c", "", "/x"):
         assert host_key(url) == ""

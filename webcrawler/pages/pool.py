@@ -12,7 +12,7 @@ import sys
 from collections import deque
 from typing import TYPE_CHECKING, Any, cast
 
-from webcrawler.pages.worker import LENGTH
+from webcrawler.pages.frames import LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable

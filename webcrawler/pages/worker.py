@@ -12,13 +12,11 @@ import signal
 import socket
 import sys
 from contextlib import suppress
-from struct import Struct
 from typing import Any
 
 from webcrawler.documents import DOCUMENTS, Document
 from webcrawler.pages.answers import Questions, read
-
-LENGTH = Struct("<I")
+from webcrawler.pages.frames import LENGTH
 
 
 def serve(sock: socket.socket) -> None:

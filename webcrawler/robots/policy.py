@@ -42,7 +42,8 @@ class RobotsPolicy:
     `min_fresh_secs` is the floor under Cache-Control: a site that forbids caching would
     otherwise be asked for robots.txt before every page, which nobody wants less than the site.
     While a robots.txt is unreachable it is asked for again after as long as that has lasted,
-    within `retry_secs` and `max_retry_secs`. `keep_rules` goes on with known rules after
+    within `retry_secs` and `max_retry_secs`; later where Retry-After says so, up to
+    `max_retry_after_secs`. `keep_rules` goes on with known rules after
     `unreachable_secs`, which RFC 9309 allows as well, instead of allowing everything.
     """
 
@@ -50,6 +51,7 @@ class RobotsPolicy:
     min_fresh_secs: float = 600.0
     retry_secs: float = 300.0
     max_retry_secs: float = 4 * 3_600.0
+    max_retry_after_secs: float = _DAY
     unreachable_secs: float = 30 * _DAY
     keep_rules: bool = False
     body_limit: int = BODY_LIMIT
@@ -142,7 +144,7 @@ def _unreachable(
     retry = min(max(lasted, policy.retry_secs), policy.max_retry_secs)
     retry_after = _retry_after(fetch.headers.get("retry-after", ""), now)
     if retry_after is not None:
-        retry = min(max(retry, retry_after), policy.max_fresh_secs)
+        retry = max(retry, min(retry_after, policy.max_retry_after_secs))
     detail = fetch.error or (f"status {status}" if status else "no answer")
     old_rules = previous is not None and previous.kind is EntryKind.RULES
     given_up = lasted >= policy.unreachable_secs

@@ -21,12 +21,20 @@ _CACHED_HOSTS = 16384
 
 
 def host_key(url: str) -> str:
-    """The host, with `:port` where it is not the scheme's own: what politeness is counted by."""
+    """The host, with `:port` where it is not the scheme's own: what politeness is counted by.
+
+    `example.org.` is `example.org`: the same server, whose delay no dot may halve.
+    """
     try:
         scheme, nothing, host, _ = url.split("/", 3)
     except ValueError:
         return ""
-    return host if not nothing and scheme[-1:] == ":" else ""
+    if nothing or scheme[-1:] != ":":
+        return ""
+    if host[-1:] == "." or ".:" in host:
+        name, colon, port = host.partition(":")
+        return f"{name.rstrip('.') or name}{colon}{port}"
+    return host
 
 
 def host_id(host: str) -> int:

@@ -6,6 +6,7 @@ Until `start` every step is made at once, as in `RedisStore`.
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING, Any
 
 from webcrawler.exceptions import StoreError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from webcrawler.frontier.ending import EndedPage
 
 SETTLE_SECS = 30.0
+CLOSING_SECS = 5.0  # how long a crawl that was told to end waits for a Redis that is gone
 MOST_URLS = 50_000
 _COLLECT_SECS = 0.01  # steps that are told within it go to Redis together
 
@@ -37,6 +39,8 @@ class BackgroundStore(RedisStore):
         self._error: StoreError | None = None
         self.wake_engine: Callable[[], None] = lambda: None
         self.on_failure: Callable[[StoreError], None] = lambda error: None
+        self.is_closing: Callable[[], bool] = lambda: False
+        self._closing_since: float | None = None
 
     def start(self, loop: asyncio.AbstractEventLoop, wake_engine: Callable[[], None]) -> None:
         """From now on in the background."""
@@ -58,10 +62,27 @@ class BackgroundStore(RedisStore):
             self._threaded.hear()
         except StoreError as error:
             self._error = error
-            for future in self._awaited:
-                if not future.done():
-                    future.set_exception(error)
+            self._fail_awaited(error)
             self.on_failure(error)
+
+    def _fail_awaited(self, error: StoreError) -> None:
+        for future in self._awaited:
+            if not future.done():
+                future.set_exception(error)
+
+    def _while_gone(self) -> None:
+        """Redis is gone. A crawl that is to end does not wait for it for ever."""
+        if not self.is_closing():
+            self._closing_since = None
+        elif self._closing_since is None:
+            self._closing_since = time.monotonic()
+        elif time.monotonic() - self._closing_since > CLOSING_SECS:
+            self._fail_awaited(
+                StoreError(
+                    "Redis is gone and the crawl was told to end: what could not be committed is "
+                    "fetched again"
+                )
+            )
 
     def tell(
         self,

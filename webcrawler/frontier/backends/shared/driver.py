@@ -162,7 +162,8 @@ class Threaded:
             self.hear()
             if not self.waiting:
                 return True
-            if time.monotonic() > deadline or (
+            is_late = time.monotonic() > (deadline if not self.is_gone else deadline - 0.9 * secs)
+            if is_late or (
                 not self._thread.is_alive() and not self._answers and self.failure is None
             ):
                 return False

@@ -189,6 +189,7 @@ class WorkerStore(BackgroundStore):
         pause = _IDLE_TICK_SECS if has_few else min(_TICK_SECS, self.lease_secs / 4)
         self._timer = self._loop.call_later(pause, self._tick)
         if self._threaded is None or self._threaded.is_gone:
+            self._while_gone()
             return  # what was told before is said again when Redis is back
         sent_at, session = time.monotonic(), self.session
         now = time.time() + self.offset
