@@ -1,19 +1,23 @@
-"""HTML and XHTML: one parse by Lexbor (resiliparse), from which everything is read."""
+"""HTML and XHTML: read off the tags where these are tidy, else from one parse by Lexbor."""
 
 from __future__ import annotations
 
+import codecs
 from typing import TYPE_CHECKING, Any
 
 from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.html import HTMLTree
 
 from webcrawler.documents.document import Document, Refresh, lazy, nothing
-from webcrawler.documents.encoding import WINDOWS_1252, Decoded, decode_html, decode_xml
+from webcrawler.documents.encoding import UTF_8, WINDOWS_1252, Decoded, decode_html, decode_xml
 from webcrawler.documents.html_elements import Elements
 from webcrawler.documents.html_text import fold, text_of
 from webcrawler.documents.language import declared, detected
+from webcrawler.documents.markup import Tag, Tags, find_tags
+from webcrawler.documents.markup_text import MarkupText, unescaped
 from webcrawler.documents.options import DEFAULTS
 from webcrawler.documents.pieces import is_tame, pieces, without_scripts
+from webcrawler.documents.tag_kinds import HTML, kind_set
 from webcrawler.documents.xhtml import as_html
 
 if TYPE_CHECKING:
@@ -37,11 +41,18 @@ _MAIN_BYTES = 1 << 17
 _KEPT_BYTES = 1 << 20
 
 _MAX_TITLE_CHARS = 1_000
-_PARSED = ("_decoded", "_markup", "_short_markup", "_tree", "_kept_trees", "_elements")
+_PARSED = (
+    *("_decoded", "_tags", "_markup_text", "_elements"),
+    *("_markup", "_short_markup", "_tree", "_kept_trees"),
+)
+_ROOT = kind_set(HTML)
 
 
 class HTMLDocument(Document):
-    """A page. A hostile or huge one is read in pieces, see `pieces`; all others at once."""
+    """A page. Most are read off their tags, see `markup`, and have no tree at all.
+
+    Of the others a hostile or huge one is parsed in pieces, see `pieces`, all others at once.
+    """
 
     def settle(self) -> None:
         for name in _PARSED:
@@ -58,6 +69,21 @@ class HTMLDocument(Document):
         if not decoded.is_clean:
             self.note("encoding")
         return decoded._replace(text=as_html(decoded.text)) if is_xml else decoded
+
+    @lazy(nothing)
+    def _tags(self) -> Tags | None:
+        """The tags; None where only a parser can tell them."""
+        text, encoding, is_clean = self._decoded
+        if self.options.resources or not is_clean:
+            return None
+        body = self.body[: self.options.max_html_bytes]
+        if encoding != UTF_8 or self.mime == XHTML:
+            return find_tags(text.encode("utf-8", "replace"))
+        return find_tags(body.removeprefix(codecs.BOM_UTF8))
+
+    @lazy(nothing)
+    def _markup_text(self) -> MarkupText | None:
+        return MarkupText(self._tags) if self._tags is not None else None
 
     @lazy(bytes)
     def _markup(self) -> bytes:
@@ -105,9 +131,13 @@ class HTMLDocument(Document):
 
     @lazy(lambda: Elements("", DEFAULTS))
     def _elements(self) -> Elements:
-        elements = self._read(None)
-        if elements.has_late_base:
-            elements = self._read(elements.base)
+        if self._tags is not None:
+            elements = Elements(self.url, self.options)
+            elements.read_tags(self._tags, self._markup_text if self.options.link_texts else None)
+        else:
+            elements = self._read(None)
+            if elements.has_late_base:
+                elements = self._read(elements.base)
         if elements.is_full:
             self.note("truncated")
         return elements
@@ -130,6 +160,8 @@ class HTMLDocument(Document):
 
     @lazy(str)
     def title(self) -> str:
+        if self._tags is not None:
+            return unescaped(self._tags.title[: 16 * _MAX_TITLE_CHARS])[:_MAX_TITLE_CHARS]
         tree = self._first_tree()
         title = tree.title if tree is not None else ""
         if not title and tree is not None:
@@ -141,6 +173,11 @@ class HTMLDocument(Document):
     @lazy(str)
     def text(self) -> str:
         limit = self.options.max_text_chars
+        found = self._markup_text.body() if self._markup_text is not None else None
+        if found is not None:
+            if len(found) > limit:
+                self.note("truncated")
+            return found[:limit]
         texts: list[str] = []
         length = 0
         for tree in self._trees():
@@ -164,11 +201,18 @@ class HTMLDocument(Document):
 
     @lazy(str)
     def language(self) -> str:
-        tree = self._first_tree()
-        root = tree.document.query_selector("html") if tree is not None else None
+        root = self._root()
         attributes = (root.getattr("lang"), root.getattr("xml:lang")) if root is not None else ()
         tag = declared(*attributes, self._elements.language, self.content_language)
         return tag or detected(self.text)
+
+    def _root(self) -> Any:
+        """The html element, with its attributes."""
+        if self._tags is not None:
+            roots = self._tags.opening(_ROOT)
+            return Tag(self._tags, int(roots[0])) if roots.size else None
+        tree = self._first_tree()
+        return tree.document.query_selector("html") if tree is not None else None
 
     @lazy(list)
     def links(self) -> list[Link]:

@@ -1,22 +1,28 @@
-"""The elements of an HTML tree that say something to a crawler, read in one walk over it.
+"""The elements of a page that say something to a crawler, read off its tags or its tree.
 
-This is the hottest loop of a crawl: a tree of four thousand nodes, some three hundred links. One
-selector finds all elements of interest in document order; what links have in common (the same
+These are the hottest loops of a crawl: a page of four thousand tags, some three hundred links. All
+elements of interest are found at once, in document order; what links have in common (the same
 target, the same base) is computed once.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from webcrawler.documents.html_text import fold
+from webcrawler.documents.markup import Tag
 from webcrawler.documents.refresh import parse_refresh
 from webcrawler.documents.robots_meta import directives
+from webcrawler.documents.tag_kinds import AREA, BASE, IFRAME, IMG, LINK, META, A, kind_set
 from webcrawler.items import Link
 from webcrawler.urls import Resolver
 
 if TYPE_CHECKING:
+    from webcrawler.documents.markup import Tags
+    from webcrawler.documents.markup_text import MarkupText
     from webcrawler.documents.options import Options
 
 _SELECTOR = "[href],meta,frame,iframe"
@@ -37,6 +43,16 @@ _MAX_HREF = 16_384
 _IMAGE_DEPTH = 8
 
 _SRCSET = re.compile(r"[\s,]*+([^\s,]\S*+)([^,]*+)")
+
+# The same for tags. Most links are as plain as this: their attributes need not be read one by one,
+# and nothing in their target is to be unescaped.
+_WANTED: Final = kind_set(A, AREA, IFRAME, LINK, META)
+_WANTED_WITH_IMAGES: Final = kind_set(A, AREA, IFRAME, IMG, LINK, META)
+_PLAIN_LINK = re.compile(
+    rb"<a(?:[\t\n\f ]++(?:class|title)=\"[^\"]*+\")*+"
+    rb"[\t\n\f ]++href=\"([^\"&#\0- ]*+)(?:#[^\"]*+)?+\""
+    rb"(?:[\t\n\f ]++(?:class|title)=\"[^\"]*+\")*+[\t\n\f ]*+>"
+).match
 
 _UNRESOLVED = ""
 _new = tuple.__new__  # a Link in a third of the time that Link(...) takes
@@ -129,9 +145,7 @@ class Elements:
                 if link_node is not None and _is_within(node, link_node):
                     alt = fold(node.getattr("alt", "")[: 2 * max_chars])
                     if alt:
-                        link = links[link_at]
-                        alt = alt if is_borrowed or not link.text else f"{link.text} {alt}"
-                        links[link_at] = link._replace(text=alt[:max_chars])
+                        self._add_alt(link_at, alt, is_borrowed)
                         is_borrowed = False
                 if options.resources:
                     self._add_resource(node, tag, node.getattr("alt", ""))
@@ -155,6 +169,100 @@ class Elements:
             if len(links) >= max_links:
                 self.is_full = True
                 return
+
+    def read_tags(self, tags: Tags, text: MarkupText | None) -> None:
+        """Read the tags of a page; `text` where the texts of links are wanted."""
+        options = self.options
+        max_chars, max_links = options.max_anchor_chars, options.max_links
+        for base in tags.tags("base", BASE):
+            self.base = base.getattr("href")
+            if self.base is not None:
+                break
+        has_base = self.base is not None
+        numbers = tags.opening(_WANTED if text is None else _WANTED_WITH_IMAGES)
+        if text is not None:
+            anchors = np.flatnonzero(tags.kinds == A)  # each opening one with its closing one
+            closing = iter(anchors[1::2].tolist())
+            begins, ends = text.places[anchors[0::2]].tolist(), text.places[anchors[1::2]].tolist()
+            places = zip(begins, ends, strict=True)
+        markup, links, plain_link = tags.markup, self.links, _PLAIN_LINK
+        targets: dict[bytes, str | None] = {}
+        link_end = -1
+        for number, kind, start in zip(
+            numbers.tolist(),
+            tags.kinds[numbers].tolist(),
+            tags.starts[numbers].tolist(),
+            strict=True,
+        ):
+            if kind == A:
+                if text is not None:
+                    begin, end = next(places)
+                    link_end = next(closing)
+                plain = plain_link(markup, start)
+                if plain is not None:
+                    href = plain[1]
+                    if not href and not has_base:
+                        link_end = -1
+                        continue  # to the page itself
+                    url = targets.get(href, _UNRESOLVED)
+                    if url == _UNRESOLVED:
+                        url = targets[href] = self._target(href.decode("utf-8", "replace"))
+                    rel = ""
+                else:
+                    tag = Tag(tags, number)
+                    url, rel = self._link_target(tag, has_base)
+                if url is None:
+                    link_end = -1
+                    continue
+                words = ""
+                if text is not None:
+                    words = text.between(begin, end)
+                    is_borrowed = not words
+                    if is_borrowed:
+                        title = Tag(tags, number).getattr("title") or ""
+                        words = fold(title[: 2 * max_chars])
+                    if len(words) > max_chars:
+                        words = words[:max_chars]
+                links.append(_new(Link, (url, words, rel, "a")))
+            elif kind == IMG:
+                if number < link_end:
+                    alt = fold((Tag(tags, number).getattr("alt") or "")[: 2 * max_chars])
+                    if alt:
+                        self._add_alt(len(links) - 1, alt, is_borrowed)
+                        is_borrowed = False
+            else:
+                self._read_tag(Tag(tags, number))
+            if len(links) >= max_links:
+                self.is_full = True
+                return
+
+    def _read_tag(self, tag: Tag) -> None:
+        name = tag.tag
+        if name == "meta":
+            self._read_meta(tag)
+        elif name == "link":
+            self._read_link(tag)
+        elif name == "area":
+            self._add(tag, tag.getattr("href"), name, tag.getattr("alt"))
+        elif name == "iframe":
+            self._add(tag, tag.getattr("src"), name, tag.getattr("title"))
+
+    def _link_target(self, tag: Tag, has_base: bool) -> tuple[str | None, str]:
+        """The URL and the rel attribute of a link; None for what is no link."""
+        href = tag.getattr("href")
+        if not href or (href[0] == "#" and not has_base):
+            return None, ""
+        href = _without_fragment(href)
+        url = self._resolved.get(href, _UNRESOLVED)
+        if url == _UNRESOLVED:
+            url = self._target(href)
+        return url, " ".join((tag.getattr("rel") or "").lower().split())
+
+    def _add_alt(self, at: int, alt: str, is_borrowed: bool) -> None:
+        """An image's text becomes part of its link's; it takes the place of a borrowed one."""
+        link = self.links[at]
+        alt = alt if is_borrowed or not link.text else f"{link.text} {alt}"
+        self.links[at] = link._replace(text=alt[: self.options.max_anchor_chars])
 
     def _target(self, href: str) -> str | None:
         """The URL of a link, remembered; None for what is no link."""
