@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 .PHONY: programs bench-programs help crawl test test-all lint bench bench-quick clean
 
 help:  ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
+	@awk -F ':.*##[[:space:]]*' '/^[a-z-]+:.*##/ { printf "%-12s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(READY): setup.py requirements.txt
 	@echo "== making a virtual environment in $(VENV) and installing packages (once)"

@@ -266,6 +266,11 @@ def named(make_crawls: Callable[[str], Crawls]) -> Iterator[Directives]:
         # Two that name each other, and one whose canonical is not there.
         "/x/ping": page(head=canonical("/x/pong"), text=words("ping")),
         "/x/pong": page(head=canonical("/x/ping"), text=words("pong")),
+        # Three in a circle, a fourth that leads into it, and one whose way ends at nothing.
+        "/x/rock": page(head=canonical("/x/paper"), text=words("rock")),
+        "/x/paper": page(head=canonical("/x/scissors"), text=words("paper")),
+        "/x/scissors": page(head=canonical("/x/rock"), text=words("scissors")),
+        "/x/well": page(head=canonical("/x/rock"), text=words("well")),
         "/gone": Answer(404),
         "/x/late": page(head=canonical("/gone"), text=words("late")),
     }
@@ -331,6 +336,44 @@ def test_a_canonical_page_that_is_never_fetched_leaves_the_page_in_its_place(
 def test_of_two_that_name_each_other_one_is_indexed(named: Directives) -> None:
     outcomes = sorted(ended(named, path)[0] for path in ("/x/ping", "/x/pong"))
     assert outcomes == ["noindex", "stored"]
+
+
+def test_of_a_circle_of_canonical_pages_one_is_indexed(named: Directives) -> None:
+    names = ("rock", "paper", "scissors")
+    assert sorted(ended(named, f"/x/{name}")[0] for name in names) == [
+        "noindex",
+        "noindex",
+        "stored",
+    ]
+    (found,) = [url for name in names for url in named.search(word(name))]
+    assert ended(named, found.removeprefix(named.server.url(HOST, "")))[0] == "stored"
+    assert ended(named, "/x/well") == ("noindex", named.server.url(HOST, "/x/rock"))
+
+
+def test_of_a_circle_met_over_restarts_the_last_is_indexed(crawls: Crawls) -> None:
+    script = {
+        "/": page(head=canonical("/b"), text="a"),
+        "/b": page(head=canonical("/c"), text="b"),
+        "/c": page(head=canonical("/"), text="c"),
+    }
+    with ScriptedServer({(HOST, path): answer for path, answer in script.items()}) as server:
+        for pages in (1, 2, 3):
+            crawls.run("site", server.url(HOST), max_pages=pages)
+        assert [line["outcome"] for line in crawls.log] == ["noindex", "noindex", "stored"]
+
+
+def test_a_canonical_page_whose_own_is_gone_leaves_the_page_in_its_place(crawls: Crawls) -> None:
+    script = {
+        "/": page("/a", head=canonical("/gone"), text="start"),
+        "/gone": Answer(404),
+        "/a": page("/b", text="a"),
+        "/b": page(head=canonical("/"), text="b"),
+    }
+    with ScriptedServer({(HOST, path): answer for path, answer in script.items()}) as server:
+        crawls.run("site", server.url(HOST))
+        assert server.paths(HOST) == list(script)
+        assert crawls.ended(server.url(HOST))["outcome"] == "noindex"
+        assert crawls.ended(server.url(HOST, "/b"))["outcome"] == "stored"
 
 
 def test_a_copy_that_may_be_indexed_is(named: Directives) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # Endings of a canonical URL after which nobody stands for the page that named it.
 _NOBODY = frozenset({"failed", "refused", "filtered", "redirect"})
 _REMEMBERED = 10_000
+_MOST_STEPS = 16  # from a page to the one that its canonical page names, and so on
 _COUNTED = ("noindex", "nofollow", "noarchive")
 
 
@@ -41,7 +42,7 @@ class DirectivesPipeline(PagePipeline):
         self._depth_limit = crawl.config.links.depth_limit
         self._stats = stats
         # Of the last pages, which yielded to which: they may not have ended yet.
-        self._yielded: dict[int, int] = {}
+        self._yielded: dict[int, tuple[int, str]] = {}
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -92,24 +93,40 @@ class DirectivesPipeline(PagePipeline):
         fingerprint = self.crawl.scheduler.linker.fingerprint(canonical)
         if fingerprint is None or fingerprint == page.fingerprint:
             return
-        known = await self.crawl.find(fingerprint, canonical)
-        if self._yielded.get(fingerprint) == page.fingerprint:
-            return  # they name each other: one has to stand for both
-        if known is None:
-            is_too_deep = self._depth_limit and page.depth + 1 > self._depth_limit
-            if page.is_nofollow or is_too_deep:
-                return  # it will not be put
-        elif known.page is not None and (
-            known.page.outcome in _NOBODY or known.page.of == page.fingerprint
-        ):
+        if not await self._is_stood_for(page, fingerprint, canonical):
             return
         if len(self._yielded) >= _REMEMBERED:
             self._yielded.clear()
-        self._yielded[page.fingerprint] = fingerprint
+        self._yielded[page.fingerprint] = (fingerprint, canonical)
         self._stats.inc_value("directives/canonical")
         page.become("noindex", of=fingerprint, reason="names another page as canonical")
         page.of = canonical
         _give_up_claim(page)
+
+    async def _is_stood_for(self, page: Page, fingerprint: int, url: str) -> bool:
+        """Whether somebody stands for the page if it yields to this URL.
+
+        Those it names may have yielded in turn. Where that leads back to the page, it is the last
+        of a circle, and has to stand for all of them.
+        """
+        for step in range(_MOST_STEPS):
+            if fingerprint == page.fingerprint:
+                return False
+            known = await self.crawl.find(fingerprint, url)
+            if known is None and step == 0:
+                is_too_deep = self._depth_limit and page.depth + 1 > self._depth_limit
+                return not (page.is_nofollow or is_too_deep)  # else it will not be put
+            ended = known.page if known is not None else None
+            if ended is not None and ended.outcome in _NOBODY:
+                return False
+            # One that yielded a moment ago has not ended yet.
+            if fingerprint in self._yielded:
+                fingerprint, url = self._yielded[fingerprint]
+            elif ended is not None and ended.of:
+                fingerprint, url = ended.of, await self.crawl.url_of(ended.of)
+            else:
+                return True
+        return True
 
 
 def _give_up_claim(page: Page) -> None:
