@@ -28,7 +28,7 @@ from webcrawler.crawl import Crawl
 from webcrawler.crawl_log import CrawlLog
 from webcrawler.download.shared import get_resolver
 from webcrawler.exceptions import StoreError
-from webcrawler.frontier.ending import PAGE_OUTCOMES, Ending
+from webcrawler.frontier.ending import ERRAND, PAGE_OUTCOMES, Ending
 from webcrawler.frontier.record import REQUEST, ROBOTS, SITEMAP, Record
 from webcrawler.linker import Linker
 from webcrawler.politeness import Fetch, parse_retry_after
@@ -315,7 +315,7 @@ class FrontierScheduler(BaseScheduler):
         self._visits.discard(visit)
         self._frontier.release(record, visit.fetch, now, again=record.kind != ROBOTS)
         if record.kind == ROBOTS:
-            self._frontier.done(Ending(record, "filtered", now, visit.fetch.status))
+            self._frontier.done(Ending(record, ERRAND, now, visit.fetch.status))
 
     def _robots_failed(self, visit: Visit, failure: str, now: float) -> None:
         """A try of the URL too, so that a host that never answers does not keep it for ever."""

@@ -678,6 +678,21 @@ def test_a_store_of_format_1_is_taken_over() -> None:
     assert paths(take(store, 2)[1]) == ["1", "2"]
 
 
+def test_the_counts_of_format_2_are_taken_over() -> None:
+    """There was no count of errands, the last one."""
+    kv = DictKV()
+    store = EmbeddedStore(kv, queues=QUEUES)
+    store.put([record("1"), record("2")])
+    store.done(Ending(take(store)[1][0], "stored", NOW))
+    store.close()
+    meta = kv.table("meta").rows
+    meta[b"counts"] = meta[b"counts"][:-8]
+    meta[b"shape"] = _SHAPE.pack(2, QUEUES)
+    counts = EmbeddedStore(kv, queues=QUEUES).counts
+    assert (counts.known, counts.waiting) == (2, 1)
+    assert {name: count for name, count in counts.ended.items() if count} == {"stored": 1}
+
+
 def test_rocks_writes_nothing_after_a_failure() -> None:
     """What failed is in memory only: what would be written later could not fit it."""
     world = World("rocks", "live")

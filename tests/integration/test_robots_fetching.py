@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -110,6 +111,22 @@ def test_it_counts_against_the_delay(turns: ScriptedServer, name: str) -> None:
         ]
     )
     assert min(turns.gaps(f"{name}.test")) >= 0.6 - SLACK
+
+
+def test_one_that_was_moved_abroad_is_no_url_of_the_crawl(crawls: Crawls) -> None:
+    """It has no line in crawl.log, and the report counts lines: over restarts too."""
+    script: dict[Any, Any] = {
+        ("moved.test", "/robots.txt"): moved("http://keeper.test:{port}/rules.txt"),
+        ("keeper.test", "/rules.txt"): NOT_B,
+    }
+    with ScriptedServer(script) as server:
+        seeds = [server.url("moved.test", path) for path in ("/a", "/b", "/c")]
+        for pages in (1, 2):
+            crawls.run("web", seeds, ROBOTSTXT_OBEY=True, max_pages=pages)
+        assert "/rules.txt" in server.paths("keeper.test")
+    assert crawls.report["by_outcome"] == Counter(line["outcome"] for line in crawls.log)
+    assert crawls.report["by_outcome"] == {"stored": 2, "refused": 1}
+    assert crawls.ask("stats")["ended"] == {"stored": 2, "refused": 1, "errand": 1}
 
 
 def test_urls_that_wait_for_it_hold_no_slot(crawls: Crawls) -> None:

@@ -13,7 +13,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from webcrawler.crawl import Crawl
-from webcrawler.frontier.ending import PAGE_OUTCOMES
+from webcrawler.frontier.ending import ERRAND, PAGE_OUTCOMES
 from webcrawler.job import write_json
 
 if TYPE_CHECKING:
@@ -99,7 +99,9 @@ class Report:
                 self.count(json.loads(line))
         if not hasattr(self._crawl.store, "figures"):  # else others have their part in them
             ended = self._crawl.store.counts.ended
-            self._counts["by_outcome"] = Counter({k: v for k, v in ended.items() if v})
+            self._counts["by_outcome"] = Counter(
+                {name: count for name, count in ended.items() if count and name != ERRAND}
+            )
 
     def _pages(self) -> int:
         ended = self._crawl.store.counts.ended

@@ -21,9 +21,13 @@ Outcome = Literal[
     "not_modified",
     "failed",
     "filtered",
+    "errand",
 ]
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
 _NUMBERS = {outcome: number for number, outcome in enumerate(OUTCOMES)}
+# One of our own records, for a robots.txt that was moved to another host: no URL of the crawl, and
+# none of its reports.
+ERRAND = "errand"
 # Endings that count as a page: a document was fetched and looked at.
 PAGE_OUTCOMES = frozenset({"stored", "duplicate", "near_duplicate", "noindex", "not_modified"})
 

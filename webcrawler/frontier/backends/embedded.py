@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from webcrawler.frontier.ending import Ending
     from webcrawler.tables import Batch, Table
 
-VERSION = 2  # 1 had a row in `leases` for each host in hand
+VERSION = 3  # 1 had a row in `leases` for each host in hand, 2 no count of errands
 OWN_TABLES = ("seen", "queue", "hosts", "front", "held", "leases", "pages", "meta")
 
 _ID = struct.Struct(">Q")
@@ -111,7 +111,9 @@ class EmbeddedStore:
             self.kv.write(batch)
         counts = meta.get(b"counts")
         if counts is not None:
-            known, waiting, frozen, hosts, *ended = _COUNTS.unpack(counts)
+            known, waiting, frozen, hosts, *ended = _COUNTS.unpack(
+                counts.ljust(_COUNTS.size, b"\0")
+            )
             self.counts = Counts(
                 known, waiting, frozen, hosts, 0, dict(zip(OUTCOMES, ended, strict=True))
             )
