@@ -93,7 +93,9 @@ class Learned(NamedTuple):
 class RobotsGate:
     """Knows the rules of each authority, or what to do to learn them.
 
-    `tell` gets the sentences a person should read, `count` the names of what is counted.
+    `fingerprint` is the identity of a URL in the frontier: a sitemap is fetched once, even where
+    pages link to it. `tell` gets the sentences a person should read, `count` the names of what is
+    counted.
     """
 
     def __init__(
@@ -101,6 +103,7 @@ class RobotsGate:
         store: Store,
         agent: str,
         policy: RobotsPolicy,
+        fingerprint: Callable[[str], int],
         *,
         memory: int = 32 << 20,
         sitemaps: bool = True,
@@ -110,6 +113,7 @@ class RobotsGate:
         self.agent = agent
         self._store = store
         self._policy = policy
+        self._fingerprint = fingerprint
         self._cache = RobotsCache(memory, store.table(TABLE))
         self._errands: dict[str, Errand] = {}
         self._guests: dict[str, list[Errand]] = {}  # by the host whose turn they are lent
@@ -234,7 +238,7 @@ class RobotsGate:
             return Learned([], delay)
         return Learned(
             [
-                sitemap_record(url, errand.host, 0)
+                sitemap_record(url, self._fingerprint(url), errand.host)
                 for url in map(normalize, robots.rules.sitemaps[:_MAX_SITEMAPS])
                 if url is not None and url.startswith(("http://", "https://"))
             ],
@@ -285,18 +289,25 @@ class RobotsGate:
         return Wait(opens.timestamp(), Cause.VISIT_TIME)
 
 
-def sitemap_record(url: str, owner: str, level: int, hops: int = 0) -> Record:
-    """A sitemap to be fetched; it speaks for the URLs of its owner's host."""
+def sitemap_record(
+    url: str, fingerprint: int, owner: str, level: int = 0, depth: int = 1, hops: int = 0
+) -> Record:
+    """A sitemap to be fetched; it speaks for the URLs of its owner's host.
+
+    `depth` is that of its URLs, or its own if it turns out to be a page: as far from a seed as what
+    the front page links to.
+    """
     return Record(
         url,
-        xxhash.xxh3_64_intdigest(b"sitemap " + url.encode()),
+        fingerprint,
         host_key(url),
+        depth=depth,
         hops=hops,
         payload=SITEMAP + f"{owner} {level}".encode(),
     )
 
 
-def redirected_sitemap(record: Record, url: str) -> Record:
+def redirected_sitemap(record: Record, url: str, fingerprint: int) -> Record:
     """The sitemap that another one was moved to."""
     owner, _, level = record.errand.rpartition(" ")
-    return sitemap_record(url, owner, int(level), record.hops + 1)
+    return sitemap_record(url, fingerprint, owner, int(level), record.depth, record.hops + 1)

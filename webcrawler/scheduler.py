@@ -123,6 +123,7 @@ class FrontierScheduler(BaseScheduler):
                 self._store,
                 robots.agent,
                 robots.policy,
+                self._crawl.canonicalizer.fingerprint,
                 memory=robots.memory,
                 sitemaps=robots.sitemaps,
                 tell=logger.warning,
@@ -489,7 +490,7 @@ class FrontierScheduler(BaseScheduler):
             if url is not None and record.is_seed:
                 self._admit(record.url, url)
             if url is not None and record.kind == SITEMAP:
-                target = redirected_sitemap(record, url)
+                target = redirected_sitemap(record, url, self._crawl.canonicalizer.fingerprint(url))
             else:
                 target = self.linker.redirect(record, url) if url is not None else None
         if target is None:

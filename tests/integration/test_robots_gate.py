@@ -9,6 +9,7 @@ from webcrawler.politeness.cause import Cause
 from webcrawler.robots import RobotsPolicy
 from webcrawler.robots_gate import Errand, RobotsGate, Wait, redirected_sitemap
 from webcrawler.tables import MemoryTables
+from webcrawler.urls import Canonicalizer
 
 NOON = 1_700_000_000.0  # a Tuesday, 22:13:20 UTC
 DAY = 86_400.0
@@ -25,6 +26,7 @@ class Site:
             self.tables,  # type: ignore[arg-type]  # of a store it needs the tables only
             "webcrawler",
             RobotsPolicy(retry_secs=10.0),
+            Canonicalizer().fingerprint,
             tell=self.told.append,
             count=self.counted.append,
         )
@@ -49,7 +51,7 @@ def test_sitemaps_belong_to_the_host_without_its_own_port() -> None:
     (record,) = learned.records
     assert record.errand == "example.org 0"
     assert record.host == "cdn.example.net"
-    moved = redirected_sitemap(record, "https://other.example.net/t.xml")
+    moved = redirected_sitemap(record, "https://other.example.net/t.xml", 7)
     assert (moved.errand, moved.hops, moved.host) == ("example.org 0", 1, "other.example.net")
 
 

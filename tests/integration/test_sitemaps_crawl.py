@@ -87,7 +87,8 @@ SITES: dict[str, tuple[dict[str, Answer], set[str]]] = {
     ),
     # not to be had, or nothing in it
     "absent": ({"/s.xml": Answer(404)}, set()),
-    "error-page": ({"/s.xml": page("/1")}, set()),
+    # A page of the site, whatever robots.txt takes it for.
+    "page": ({"/s.xml": page("/1")}, {"/1"}),
     "empty": ({"/s.xml": Answer(200, b"", content_type="text/xml")}, set()),
     "broken": (
         {"/s.xml": xml(f"<urlset {SPACE}><url><loc>/1</loc></url><url><loc>/2")},
@@ -190,6 +191,77 @@ def test_sitemaps_can_be_left_alone(crawls: Crawls, server: ScriptedServer) -> N
     hosts = ["plain.test", "index.test"]
     crawls.run("web", server.urls(hosts), ROBOTSTXT_OBEY=True, SITEMAPS_ENABLED=False)
     assert sorted(asked.path for asked in server.asked[seen:]) == ["/", "/", *["/robots.txt"] * 2]
+
+
+# -- named and linked: fetched once, accounted once
+
+
+@pytest.mark.parametrize("where", ["link", "seed"])
+def test_one_that_is_linked_too_is_fetched_once(crawls: Crawls, where: str) -> None:
+    """Whichever of the two comes first: a seed is known before robots.txt is read."""
+    script = {"/s": urlset("/1"), "/": page("/s", "/2"), "/2": page("/s", text="two")}
+    with ScriptedServer({("host.test", path): answer for path, answer in script.items()}) as server:
+        server.script["host.test", "/robots.txt"] = robots(at("host", "/s"))
+        seed = server.url("host.test", "/" if where == "link" else "/s")
+        crawls.run("web", seed, ROBOTSTXT_OBEY=True)
+        expected = ["/", "/1", "/2", "/s"] if where == "link" else ["/1", "/s"]
+        assert sorted(server.paths("host.test")[1:]) == expected
+        assert sorted(crawls.urls) == [server.url("host.test", path) for path in expected]
+
+
+def test_one_that_is_only_linked_speaks_for_its_own_host(crawls: Crawls) -> None:
+    """Its URLs are a step further than itself; without sitemaps it is but a type not wanted."""
+    script = {
+        "/": page("/s", "/i"),
+        "/s": urlset("/1", at("stranger", "/2"), "/private/3"),
+        "/i": index("/t"),
+        "/t": urlset("/4"),
+    }
+    with ScriptedServer({("host.test", path): answer for path, answer in script.items()}) as server:
+        for name, depth, found in (
+            ("read", 0, ["/1", "/4", "/private/3", "/t"]),
+            ("limited", 1, ["/t"]),
+            ("left", 0, []),
+        ):
+            crawls.name, seen = name, len(server.asked)
+            crawls.run(
+                "web",
+                server.url("host.test"),
+                max_depth=depth or 9,
+                SITEMAPS_ENABLED=name != "left",
+            )
+            paths = [asked.path for asked in server.asked[seen:]]
+            assert sorted(paths) == sorted(["/", "/s", "/i", *found]), name
+        crawls.name = "read"
+        assert crawls.ended(server.url("host.test", "/1"))["depth"] == 2
+        assert crawls.ended(server.url("host.test", "/s"))["reason"] == "a sitemap with 2 new URLs"
+        assert server.paths("stranger.test") == []
+
+
+def test_a_page_that_is_named_as_one(crawls: Crawls) -> None:
+    """It is a page where a link to it would have been followed, and has one line in the log."""
+    script = {"/docs/": page("/s.xml"), "/s.xml": page("/1"), "/1": page("/s.xml", text="one")}
+    for name, options, outcome in (
+        ("page", {}, "stored"),
+        ("outside", {"spider": "directory"}, "filtered"),
+        ("denied", {"deny": "s.xml"}, "filtered"),
+        ("type", {"content_types": "pdf"}, "filtered"),
+        ("depth", {"max_depth": 0}, "filtered"),
+    ):
+        crawls.name = name
+        server = crawl_site(crawls, script, **options)
+        assert server.paths("host.test").count("/s.xml") == 1
+        line = crawls.ended(server.url("host.test", "/s.xml"))
+        assert (line["outcome"], line["depth"]) == (outcome, 1), name
+        assert ("/1" in server.paths("host.test")) is (outcome == "stored"), name
+
+
+def test_where_sitemaps_are_collected_they_are_stored_and_read(crawls: Crawls) -> None:
+    script = {"/docs/": page("/s.xml"), "/s.xml": index("/t.xml"), "/t.xml": urlset("/1")}
+    server = crawl_site(crawls, script, content_types="html,sitemap")
+    assert set(server.paths("host.test")) >= {"/s.xml", "/t.xml", "/1"}
+    assert len(crawls.urls) == len(set(crawls.urls)) == 4
+    assert {line["outcome"] for line in crawls.log} == {"stored"}
 
 
 # -- within scope, and within limits

@@ -52,6 +52,22 @@ def test_seeds_from_standard_input(monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("types", "mime", "is_wanted"),
+    [
+        ("html", "application/xhtml+xml", True),
+        ("html", "text/plain", False),
+        ("sitemap", "application/x-sitemap+xml", True),
+        ("feed", "application/atom+xml", True),
+        ("image/*", "image/png", True),
+        ("image/*", "imagery/png", False),
+        ("image/*", "text/html", False),
+    ],
+)
+def test_what_is_collected(types: str, mime: str, is_wanted: bool) -> None:
+    assert Arguments.parse({"seeds": "a.test", "content_types": types}).wants(mime) is is_wanted
+
+
+@pytest.mark.parametrize(
     ("name", "value", "shown"),
     [
         ("seeds", "not a url", "seeds=https://example.org/"),

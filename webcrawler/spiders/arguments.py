@@ -32,7 +32,8 @@ CONTENT_TYPES = {
     "text": ("text/plain",),
     "pdf": ("application/pdf",),
     "feed": ("application/rss+xml", "application/atom+xml"),
-    "sitemap": ("application/xml", "text/xml"),
+    # What a sitemap is called here, and what servers call it.
+    "sitemap": ("application/x-sitemap+xml", "application/xml", "text/xml"),
 }
 _TYPE = re.compile(r"[\w.+-]+/[\w.+*-]+")
 
@@ -50,6 +51,11 @@ class Arguments:
     content_types: frozenset[str] = frozenset(CONTENT_TYPES["html"])
     job: str = ""
     whole_domain: bool = False
+
+    def wants(self, mime: str) -> bool:
+        """Whether documents of this type are collected."""
+        types = self.content_types
+        return mime in types or f"{mime.partition('/')[0]}/*" in types
 
     @classmethod
     def parse(cls, given: Mapping[str, Any]) -> Arguments:

@@ -10,7 +10,7 @@ from scrapy import Spider
 
 from webcrawler import documents
 from webcrawler.crawl import Crawl
-from webcrawler.documents import Options, mime_of
+from webcrawler.documents import Options, mime_of, parse_content_type
 from webcrawler.download.shared import get_resolver
 from webcrawler.exceptions import ArgumentError
 from webcrawler.frontier.record import SITEMAP
@@ -174,13 +174,18 @@ class BaseSpider(Spider):
         visit = response.meta.get(META_KEY)
         content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
         mime = mime_of(content_type, response.url, response.body)
-        is_asked_for = visit is not None and (visit.record.is_seed or visit.record.kind == SITEMAP)
-        if mime not in self.arguments.content_types and not is_asked_for:
-            if visit is not None:
+        is_named = visit is not None and visit.record.kind == SITEMAP
+        is_asked_for = is_named or (visit is not None and visit.record.is_seed)
+        if not is_asked_for and not self.arguments.wants(mime):
+            if visit is None:
+                return None
+            if mime != documents.SITEMAP or not Crawl.of(self.crawler).config.robots.sitemaps:
                 visit.outcome, visit.reason = "filtered", f"type {mime}"
-            return None
-        if visit is not None and visit.record.kind == SITEMAP:
-            content_type = documents.SITEMAP
+                return None
+        if is_named:
+            # Whatever it is sent as, a list of lines as plain text included.
+            charset = parse_content_type(content_type).charset
+            content_type = documents.SITEMAP + (f"; charset={charset}" if charset else "")
         page = Page(
             response.url,
             response.body,
