@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Many tests wait for a server or a clock, so a processor can do with more than one of them.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(8, os.cpu_count() + 1))')
 
 .PHONY: programs bench-programs help crawl test test-all lint bench bench-quick clean
 
@@ -33,7 +35,7 @@ crawl: $(READY)  ## crawl SEEDS=https://example.org/ (without SEEDS: the bundled
 
 test: $(READY) programs lint  ## all tests but the long ones
 	@echo "== running the tests"
-	@$(BIN)/python -m pytest -m 'not slow'
+	@$(BIN)/python -m pytest -m 'not slow' -n $(WORKERS) --dist loadfile
 	@echo "== all well; the long ones: make test-all, the figures: make bench"
 
 test-all: $(READY) programs lint  ## all tests

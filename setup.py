@@ -27,6 +27,7 @@ setup(
     extras_require={
         "test": [
             "pytest>=8,<10",
+            "pytest-xdist>=3.6,<4",
             "hypothesis>=6.100,<7",
             "mypy>=1.13,<3",
             "ruff>=0.8,<1",

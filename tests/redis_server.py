@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -12,6 +11,7 @@ from typing import Any
 
 import redis
 
+from tests.ports import free_port
 from tests.programs import missing
 
 
@@ -25,16 +25,6 @@ def server_program() -> str:
         except ImportError:
             missing("redis-server")
     return str(found)
-
-
-def free_port() -> int:
-    """A port whose neighbour 10,000 above exists too: a cluster talks there."""
-    while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port: int = probe.getsockname()[1]
-            if port < 55_000:
-                return port
 
 
 def wait_for_server(port: int, process: subprocess.Popen[bytes]) -> None:

@@ -21,6 +21,7 @@ from pathlib import Path
 import brotli
 import pytest
 
+from tests.ports import free_port
 from webcrawler.archive import Exchange, Message, Original, WarcFiles, check, recover
 
 #: setuptools, because pywb asks it for its resources and newer ones do not tell.
@@ -107,12 +108,6 @@ def build_site(folder: Path) -> Site:
     site.add("plain", b"changed", at=AT + 3 * DAY)
     site.add("missing", b"nothing here", status=b"404 Not Found")
     return site
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @pytest.fixture(scope="module")

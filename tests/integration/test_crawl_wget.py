@@ -10,34 +10,33 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.ports import free_port
 from tests.programs import folder, program
 from tests.suites import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-PORT = 18473
-
 
 @pytest.fixture
 def documentation(tmp_path: Path):
     """Debian's python3.11-doc behind nginx; the URL of its start page."""
     pages = folder("/usr/share/doc/python3.11/html", "python3.11-doc")
-    config = tmp_path / "nginx.conf"
+    config, port = tmp_path / "nginx.conf", free_port()
     config.write_text(
         f"""daemon off; master_process off; pid {tmp_path}/pid; error_log {tmp_path}/error;
         events {{}}
         http {{
           types {{ text/html html; text/css css; application/javascript js; image/png png; }}
           access_log off;
-          server {{ listen 127.0.0.1:{PORT}; root {pages}; }}
+          server {{ listen 127.0.0.1:{port}; root {pages}; }}
         }}"""
     )
     with subprocess.Popen(
         [program("nginx"), "-c", str(config), "-e", f"{tmp_path}/error"]
     ) as nginx:
         try:
-            yield f"http://127.0.0.1:{PORT}/index.html"
+            yield f"http://127.0.0.1:{port}/index.html"
         finally:
             nginx.terminate()
 
@@ -53,7 +52,7 @@ def test_same_pages_as_wget(documentation: str, tmp_path: Path):
         ],
         check=False,  # 8: one of the links leads to a 404
     )
-    root = mirror / f"127.0.0.1:{PORT}"
+    root = mirror / documentation.split("/")[2]
     by_wget = {f"/{path.relative_to(root)}" for path in root.rglob("*.html")}
     assert len(by_wget) > 500, "wget found the documentation"
 

@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import brotli
 import pytest
 
+from tests.ports import free_port
 from tests.programs import program
 
 if TYPE_CHECKING:
@@ -284,11 +286,7 @@ def test_scrapys_own_downloader_takes_the_handler(tmp_path: Path, site: Site) ->
 def nginx(tmp_path: Path) -> Iterator[str]:
     """nginx serving a folder of pages; the base URL."""
     server = program("nginx")
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     folder = tmp_path / "nginx"
     (folder / "www").mkdir(parents=True)
     for number in range(50):

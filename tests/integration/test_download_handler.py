@@ -31,6 +31,7 @@ from scrapy.exceptions import (
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.test import get_crawler
 
+from tests.ports import free_port
 from webcrawler.download import AiohttpHandler, CachedResolver, HttpClient, Limits, Wire
 from webcrawler.download.tls import make_tls_context
 from webcrawler.visit import META_KEY
@@ -584,11 +585,7 @@ def test_where_nobody_listens(run: Callable[..., Any], unused_port: int) -> None
 
 @pytest.fixture
 def unused_port() -> int:
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    return free_port()
 
 
 def test_names_without_address(run: Callable[..., Any]) -> None:

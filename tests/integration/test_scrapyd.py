@@ -5,7 +5,6 @@ from __future__ import annotations
 import configparser
 import json
 import shutil
-import socket
 import subprocess
 import sys
 import threading
@@ -21,6 +20,7 @@ import pytest
 
 from tests.crawling import PATIENCE, ROOT, read_log
 from tests.odd_server import Answer, Asked, OddServer, page
+from tests.ports import free_port
 from tests.redis_server import RedisServer
 
 if TYPE_CHECKING:
@@ -94,9 +94,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def scrapyd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scrapyd]:
     folder = tmp_path_factory.mktemp("scrapyd")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     (folder / "scrapyd.conf").write_text(
         f"[scrapyd]\nbind_address = 127.0.0.1\nhttp_port = {port}\npoll_interval = 0.2\n"
     )

@@ -10,6 +10,8 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
+import pytest
+
 from tests.programs import folder, program
 from tests.suites import ROOT
 
@@ -17,6 +19,7 @@ STOCK_PAGES = 250
 LEAST = {"ours, links only": 8.0, "ours, everything on": 4.0}
 
 
+@pytest.mark.alone
 def test_not_too_slow():
     program("nginx")
     pages = folder("/usr/share/doc/python3.11/html", "python3.11-doc")
