@@ -35,7 +35,7 @@ crawl: $(READY)  ## crawl SEEDS=https://example.org/ (without SEEDS: the bundled
 
 test: $(READY) programs lint  ## all tests but the long ones
 	@echo "== running the tests"
-	@$(BIN)/python -m pytest -m 'not slow' -n $(WORKERS) --dist loadfile
+	@$(BIN)/python -m pytest -m 'not slow' -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 	@echo "== all well; the long ones: make test-all, the figures: make bench"
 
 test-all: $(READY) programs lint  ## all tests

@@ -35,8 +35,18 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Those that want the machine for themselves first, when nothing else has begun."""
-    items.sort(key=lambda item: item.get_closest_marker("alone") is None)
+    """Long files first, so that no worker is left with one at the end.
+
+    Before them those that want the machine for themselves, while nothing else has begun.
+    """
+    folders = ("properties", "integration")
+
+    def place(item: pytest.Item) -> tuple[bool, int]:
+        folder = item.path.parent.name
+        rank = folders.index(folder) if folder in folders else len(folders)
+        return item.get_closest_marker("alone") is None, rank
+
+    items.sort(key=place)
 
 
 @pytest.hookimpl(wrapper=True)
