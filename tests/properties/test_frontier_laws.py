@@ -248,7 +248,7 @@ def test_laws(name: str, address_delay: float) -> None:
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=60 if name == "memory" else 25,
+            max_examples={"memory": 60, "rocks": 40, "redis": 25}[name],
             stateful_step_count=60,
             deadline=None,
             # A failing history is read as it is: shrinking one takes minutes.
