@@ -8,11 +8,16 @@ import random
 import subprocess
 import sys
 import time
+from itertools import count
+from typing import TYPE_CHECKING
 
 import pytest
 from fastwarc.warc import ArchiveIterator
 
 from webcrawler.archive import ArchiveReader, Entry, check, recover
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 #: Writes pages of random sizes as fast as it can and prints where each lies once it is written.
 CRAWL = """
@@ -105,9 +110,14 @@ def test_many_kills(tmp_path):
 
 
 def test_a_kill_while_recovering_is_recovered_from(tmp_path):
-    told = crawl_and_kill(tmp_path, 0, 0.3)
-    (left,) = [path for path in tmp_path.iterdir() if path.name.endswith(".open")]
-    with left.open("ab") as file:
+    told: list[list] = []
+    left: list[Path] = []
+    for number in count():  # until it was not killed before the first file, or between two
+        told += crawl_and_kill(tmp_path, number, 0.3)
+        left = [path for path in tmp_path.iterdir() if path.name.endswith(".open")]
+        if left:
+            break
+    with left[0].open("ab") as file:
         file.write(b"\x1f\x8b\x08 half a record")
     for secs in (0.0, 0.02, 0.05, 0.1):
         recovering = "import sys; from webcrawler.archive import recover; recover(sys.argv[1])"
