@@ -16,6 +16,11 @@ ATOM = b'<feed xmlns="http://www.w3.org/2005/Atom">'
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0"
 
 
+def packed(data: bytes) -> bytes:
+    """Without the time in it: the names of the tests must be the same at every collection."""
+    return gzip.compress(data, mtime=0)
+
+
 @pytest.mark.parametrize(
     ("header", "expected"),
     [
@@ -79,7 +84,7 @@ def test_headers(header: str, expected: tuple[str, str]) -> None:
         ("application/xml", "/", "\ufeff<urlset>".encode("utf-16-le"), SITEMAP),
         # Said by whoever found it listed as a sitemap.
         (SITEMAP, "/x", b"http://a.example/", SITEMAP),
-        (SITEMAP, "/x", gzip.compress(gzip.compress(URLSET)), SITEMAP),
+        (SITEMAP, "/x", packed(packed(URLSET)), SITEMAP),
         (SITEMAP, "/x", b"<!doctype html><title>Not found", "text/html"),
         # Says nothing.
         ("", "/", b"<!DOCTYPE HTML PUBLIC", "text/html"),
@@ -91,11 +96,11 @@ def test_headers(header: str, expected: tuple[str, str]) -> None:
         ("*/*", "/", ATOM, "application/atom+xml"),
         ("", "/", b"<?xml version='1.0'?><thing/>", "application/xml"),
         # Compressed.
-        ("application/x-gzip", "/sitemap.xml.gz", gzip.compress(URLSET), SITEMAP),
-        ("application/octet-stream", "/x", gzip.compress(URLSET), SITEMAP),
-        ("text/xml", "/x", gzip.compress(URLSET), SITEMAP),
-        ("application/gzip", "/x", gzip.compress(b"http://a.example/x\n"), SITEMAP),
-        ("application/gzip", "/x.tar.gz", gzip.compress(b"\0" * 1000), "application/gzip"),
+        ("application/x-gzip", "/sitemap.xml.gz", packed(URLSET), SITEMAP),
+        ("application/octet-stream", "/x", packed(URLSET), SITEMAP),
+        ("text/xml", "/x", packed(URLSET), SITEMAP),
+        ("application/gzip", "/x", packed(b"http://a.example/x\n"), SITEMAP),
+        ("application/gzip", "/x.tar.gz", packed(b"\0" * 1000), "application/gzip"),
         ("application/gzip", "/x", b"\x1f\x8b\x08broken", "application/gzip"),
         # No body: the header, else the extension.
         ("text/html", "/x.pdf", b"", "text/html"),
