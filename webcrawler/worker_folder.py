@@ -12,6 +12,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _MOST = 1024
+_PARTS = ("frontier", "warc")
+
+
+def folders_of(job: Path) -> list[Path]:
+    """The folders of a job that hold pages: its own, and one for each of its workers."""
+    found = [path for path in job.glob("*/") if any((path / part).is_dir() for part in _PARTS)]
+    own = [job] if any((job / part).is_dir() for part in _PARTS) else []
+    return own + sorted(found, key=lambda path: (len(path.name), path.name))
 
 
 class WorkerFolder:

@@ -70,15 +70,21 @@ def test_figures_of_two_workers(crawls: Crawls, redis: RedisServer) -> None:
         assert found["exchanged_per_page"] > 0, "hosts link to hosts of the other worker"
         assert found["redis_commands_per_page"] > 1
         jobs = sorted(crawls.job.glob("worker-*"))
-        for job in jobs:  # pages are those of the whole crawl
-            workers[0].until(lambda job=job: read_report(job)["pages"] == pages)
+        for job in jobs:
+            workers[0].until(lambda job=job: read_report(job)["crawl"]["pages"] == pages)
         for worker in workers:
             worker.signal(signal.SIGINT)
             assert worker.wait() == 0, worker.stderr
-    for job in jobs:
-        report = read_report(job)
+    reports = [read_report(job) for job in jobs]
+    for job, report in zip(jobs, reports, strict=True):
         assert sum(report["by_outcome"].values()) == len(read_log(job)), "of this worker"
-        assert (report["overlap"], report["coverage"]) == (0, 1)
+        assert report["by_outcome"]["stored"] == report["pages"]
+        assert "waiting" not in report["frontier"], "that is everybody's"
+        whole = report["crawl"]
+        assert (whole["overlap"], whole["coverage"]) == (0, 1)
+        assert (whole["hosts"], whole["waiting"]) == (25, 0)  # and the one that is not there
+    assert sum(report["pages"] for report in reports) == pages
+    assert min(report["pages"] for report in reports) > 0
     assert stats()["workers"] == []
 
 
@@ -86,6 +92,10 @@ def test_one_worker_exchanges_nothing(crawls: Crawls, redis: RedisServer) -> Non
     crawls.settings = {"FRONTIER_BACKEND": "redis", "REDIS_URL": redis.url}
     with SampleServer(SampleWeb.plain(hosts=4, pages=20)) as web:
         crawls.run("web", web.seeds)
-    report = read_report(crawls.job / "worker-1")
-    assert report["exchanged_per_page"] == 0
-    assert report["coverage"] == 1
+        report = read_report(crawls.job / "worker-1")
+        assert report["crawl"]["exchanged_per_page"] == 0
+        assert report["crawl"]["coverage"] == 1
+        assert report["finished"]
+        crawls.run("web", web.seeds)  # nothing is left
+    again = read_report(crawls.job / "worker-1")
+    assert again["pages"] == again["crawl"]["pages"] == report["pages"] == 20

@@ -23,11 +23,12 @@ from webcrawler.archive.members import MAX_RECORD, Broken, BrokenMember, Member,
 
 if TYPE_CHECKING:
     import hashlib
-    import os
     from collections.abc import Iterator
     from pathlib import Path
 
     import numpy.typing as npt
+
+    from webcrawler.archive.files import Folders
 
 #: How many problems are kept with their place; all are counted.
 MAX_SHOWN = 1000
@@ -68,7 +69,7 @@ class Report:
             self.problems.append(problem)
 
 
-def check(folder: str | os.PathLike[str]) -> Report:
+def check(folder: Folders) -> Report:
     """Read every byte of an archive and report. Raises StoreError when the folder is unreadable."""
     report = Report()
     originals = _Originals()

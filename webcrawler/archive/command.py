@@ -12,17 +12,17 @@ from webcrawler.archive.reader import NO_ORIGINAL, ArchiveReader
 from webcrawler.exceptions import ArgumentError, UserError
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
 
     from webcrawler.archive.check import Report
+    from webcrawler.archive.files import Folders
     from webcrawler.archive.reader import Capture
 
 _HTML = ("text/html", "application/xhtml+xml", "")
 
 
 def list_lines(
-    folder: str | os.PathLike[str],
+    folder: Folders,
     *,
     kind: str = "",
     part: str = "",

@@ -21,9 +21,12 @@ from webcrawler.archive.record import FORMAT_URL, build, build_info
 from webcrawler.exceptions import SettingError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from webcrawler.archive.exchange import Exchange
+
+    Folder = str | os.PathLike[str]
+    Folders = Folder | Sequence[Folder]
 
 SUFFIX = ".warc.gz"
 OPEN = ".open"
@@ -181,8 +184,19 @@ class WarcFiles:
             os.close(file.descriptor)
 
 
-def archive_files(folder: str | os.PathLike[str]) -> list[Path]:
+def folders_of(archive: Folders) -> list[Path]:
+    """The folders of an archive: one, or one for each worker of a crawl."""
+    if isinstance(archive, str | os.PathLike):
+        return [Path(archive)]
+    return [Path(folder) for folder in archive]
+
+
+def archive_files(archive: Folders) -> list[Path]:
     """The archive's files in the order of their names, those still being written among them."""
+    return [path for folder in folders_of(archive) for path in _files_in(folder)]
+
+
+def _files_in(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as entries:
             names = [
@@ -191,8 +205,8 @@ def archive_files(folder: str | os.PathLike[str]) -> list[Path]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise _trouble("read the archive's folder", Path(folder), error) from error
-    return [Path(folder) / name for name in sorted(names)]
+        raise _trouble("read the archive's folder", folder, error) from error
+    return [folder / name for name in sorted(names)]
 
 
 def final_name(path: Path) -> str:
@@ -200,12 +214,13 @@ def final_name(path: Path) -> str:
     return path.name.removesuffix(OPEN)
 
 
-def find_file(folder: str | os.PathLike[str], name: str) -> Path | None:
+def find_file(archive: Folders, name: str) -> Path | None:
     """The file of that final name, closed or still being written; None when there is none."""
-    closed = Path(folder) / Path(name).name  # a stored name never leads out of the folder
-    for path in (closed, closed.with_name(closed.name + OPEN), closed):
-        if path.is_file():
-            return path
+    for folder in folders_of(archive):
+        closed = folder / Path(name).name  # a stored name never leads out of the folder
+        for path in (closed, closed.with_name(closed.name + OPEN), closed):
+            if path.is_file():
+                return path
     return None
 
 

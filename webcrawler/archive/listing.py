@@ -11,9 +11,10 @@ from webcrawler.archive.http import MAX_HEADER_BLOCK, HeaderBlock, parse_header_
 from webcrawler.archive.members import BrokenMember, Member, members
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
     from pathlib import Path
+
+    from webcrawler.archive.files import Folders
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Listed:
         return {name: value for name, value in shown.items() if value not in ("", None)}
 
 
-def list_records(folder: str | os.PathLike[str]) -> Iterator[Listed]:
+def list_records(folder: Folders) -> Iterator[Listed]:
     """Every readable record of an archive, file by file, each in its order.
 
     Files still being written are read as far as they go. What cannot be read is left out:

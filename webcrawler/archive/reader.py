@@ -23,10 +23,9 @@ from webcrawler.urls import Canonicalizer, normalize
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from webcrawler.archive.files import Folders
     from webcrawler.archive.index import Entry
     from webcrawler.tables import Table
-
-    Folder = str | os.PathLike[str]
 
 #: How many bytes of a page are read into memory, and made of it by decoding.
 MAX_PAGE = 256 << 20
@@ -75,7 +74,7 @@ def fingerprint(url: str) -> int:
 
 
 class ArchiveReader:
-    """Finds pages in an archive's folder, by the crawl's table where there is one.
+    """Finds pages in an archive's folder or folders, by the crawl's table where there is one.
 
     `fingerprint_of` must be the one the table was written with. Nothing raises but StoreError,
     when the folder itself cannot be read.
@@ -83,7 +82,7 @@ class ArchiveReader:
 
     def __init__(
         self,
-        folder: Folder,
+        folder: Folders,
         table: Table | None = None,
         fingerprint_of: Callable[[str], int] = fingerprint,
         limit: int = MAX_PAGE,
@@ -182,7 +181,7 @@ class ArchiveReader:
 
 
 def get(
-    folder: Folder,
+    folder: Folders,
     url: str,
     when: float | None = None,
     table: Table | None = None,
@@ -192,7 +191,7 @@ def get(
     return ArchiveReader(folder, table, fingerprint_of).get(url, when)
 
 
-def _scan(folder: Folder, is_wanted: Callable[[str], bool]) -> list[Entry]:
+def _scan(folder: Folders, is_wanted: Callable[[str], bool]) -> list[Entry]:
     """The entries of all records whose URL is wanted, from the files themselves."""
     found = []
     for record in list_records(folder):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,14 +26,18 @@ from webcrawler.archive.files import archive_files
 from webcrawler.command_text import ExampleFormatter, harmless, harmless_json, json_text
 from webcrawler.config import Config
 from webcrawler.exceptions import JobError, UserError
+from webcrawler.index import JoinedTable
 from webcrawler.job_command import JobCommand
 from webcrawler.job_tables import JobTables
 from webcrawler.urls import Canonicalizer, complete_seed, normalize
+from webcrawler.worker_folder import folders_of
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from webcrawler.archive import Capture
+    from webcrawler.tables import Table
 
 DESCRIPTION = """\
 What a crawl has archived (the WARC files in the folder warc of its job).
@@ -44,7 +49,7 @@ What a crawl has archived (the WARC files in the folder warc of its job).
   check        read every byte: records, digests, what revisits refer to;
                exit code 1 when something is wrong
 
-The crawl may be running. --job also takes a folder of WARC files."""
+The crawl may be running, and by several workers. --job also takes a folder of WARC files."""
 
 EXAMPLES = """\
 examples:
@@ -99,45 +104,61 @@ class Command(JobCommand):
         if len(words) != 1 if action == "get" else len(words) > (action == "list"):
             wanted = {"get": "one URL", "list": "one text at most", "check": "nothing else"}
             raise UsageError(f"archive {action} takes {wanted[action]}", print_help=False)
-        folder = self._folder(opts)
+        folders = self._folders(opts)
         if action == "list":
-            places = self._counted(folder) if opts.counted else None
+            places = self._counted(folders) if opts.counted else None
             for line in list_lines(
-                folder, kind=opts.kind, part="".join(words), as_json=opts.json, places=places
+                folders, kind=opts.kind, part="".join(words), as_json=opts.json, places=places
             ):
                 print(harmless_json(line) if opts.json else harmless(line))
         elif action == "check":
-            self._check(folder, opts)
+            self._check(folders, opts)
         else:
-            self._get(folder, words[0], opts)
+            self._get(folders, words[0], opts)
 
-    def _folder(self, opts: argparse.Namespace) -> Path:
+    def _folders(self, opts: argparse.Namespace) -> list[Path]:
+        """The folder of WARC files that was named, or those of a job and of its workers."""
         if opts.job and archive_files(opts.job):
-            return Path(opts.job)
+            return [Path(opts.job)]
         job = self.job_folder(opts)
-        if not archive_files(job / "warc"):
+        found = [folder / "warc" for folder in folders_of(job)]
+        found = [folder for folder in found if archive_files(folder)]
+        if not found:
             raise JobError(
                 f"the crawl in {job} has archived nothing: it has fetched no page yet, "
                 "or it ran with ARCHIVE_ENABLED off"
             )
-        return job / "warc"
+        return found
 
-    def _counted(self, folder: Path) -> set[tuple[str, int]]:
-        with JobTables(folder.parent) as tables:
-            return counted_places(tables.table(TABLE))
+    def _counted(self, folders: list[Path]) -> set[tuple[str, int]]:
+        with self._table(folders) as table:
+            if table is None:
+                raise JobError(f"what counts is not known: there are no tables beside {folders[0]}")
+            return counted_places(table)
 
-    def _check(self, folder: Path, opts: argparse.Namespace) -> None:
-        report = check(folder)
+    @contextmanager
+    def _table(self, folders: list[Path]) -> Iterator[Table | None]:
+        """The tables beside the WARC files as one; None where there is none."""
+        with ExitStack() as stack:
+            tables = [
+                stack.enter_context(JobTables(folder.parent)).table(TABLE)
+                for folder in folders
+                if (folder.parent / "frontier").exists()
+            ]
+            yield JoinedTable(tables) if tables else None
+
+    def _check(self, folders: list[Path], opts: argparse.Namespace) -> None:
+        report = check(folders)
         for line in report_lines(report, as_json=opts.json):
             print(harmless_json(line) if opts.json else harmless(line))
         if not report.is_sound:
             self.exitcode = 1
 
-    def _get(self, folder: Path, word: str, opts: argparse.Namespace) -> None:
+    def _get(self, folders: list[Path], word: str, opts: argparse.Namespace) -> None:
         url = complete_seed(word)
         if url is None:
             raise UserError(f"{harmless(word)} is no URL")
-        capture = self._find(folder, url, opts.when)
+        capture = self._find(folders, url, opts.when)
         if opts.json:
             print(json_text(about(capture)))
             return
@@ -154,7 +175,7 @@ class Command(JobCommand):
             sys.stdout.buffer.flush()
         print(harmless(describe(capture)), file=sys.stderr)
 
-    def _find(self, folder: Path, url: str, when: str) -> Capture:
+    def _find(self, folders: list[Path], url: str, when: str) -> Capture:
         """By the crawl's table, which says where to look, or without it."""
         assert self.settings is not None
         canonicalizer = Canonicalizer(Config(self.settings).links.drop_params)
@@ -162,10 +183,8 @@ class Command(JobCommand):
         def fingerprint_of(text: str) -> int:
             return canonicalizer.fingerprint(normalize(text) or text)
 
-        if not (folder.parent / "frontier").exists():
-            return find_page(ArchiveReader(folder, None, fingerprint_of), url, when)
-        with JobTables(folder.parent) as tables:
-            return find_page(ArchiveReader(folder, tables.table(TABLE), fingerprint_of), url, when)
+        with self._table(folders) as table:
+            return find_page(ArchiveReader(folders, table, fingerprint_of), url, when)
 
 
 def about(capture: Capture) -> dict[str, Any]:

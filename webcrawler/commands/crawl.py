@@ -104,13 +104,18 @@ def check_log(settings: BaseSettings) -> None:
 
 def last_words(report: dict[str, Any], folder: Path) -> list[str]:
     """What was produced and where, and how to go on."""
-    frontier = report["frontier"]
+    crawl = report.get("crawl")  # where this was one of several workers
+    frontier = crawl if crawl is not None else report["frontier"]
     outcomes = ", ".join(f"{count:,} {name}" for name, count in report["by_outcome"].items())
     lines = [
         f"{report['pages']:,} pages, {report['bytes'] / 1e6:,.1f} MB, "
         f"{report['pages_per_second']:,.1f} pages a second ({outcomes or 'nothing ended'})",
         f"in {folder}: " + ", ".join(name for name in _LEFT if (folder / name).exists()),
     ]
+    if crawl is not None:
+        lines.insert(
+            1, f"all workers together: {crawl['pages']:,} pages of {crawl['hosts']:,} hosts"
+        )
     left = frontier["waiting"] - frontier["frozen"]
     if frontier["frozen"]:
         lines.append(
@@ -119,7 +124,7 @@ def last_words(report: dict[str, Any], folder: Path) -> list[str]:
         )
     if left:
         lines.append(f"{left:,} URLs wait: the same command goes on ({report['reason']})")
-    elif "workers" in report:
+    elif crawl is not None:
         lines.append(
             "finished; to start afresh: scrapy frontier forget, or another job (-a job=NAME)"
         )

@@ -25,6 +25,7 @@ from webcrawler.index_sources import ArchivedPages, LinkTables
 from webcrawler.job_tables import JobTables
 from webcrawler.several_jobs import SeveralJobsCommand
 from webcrawler.urls import Canonicalizer
+from webcrawler.worker_folder import folders_of
 
 if TYPE_CHECKING:
     import argparse
@@ -81,7 +82,8 @@ class Command(SeveralJobsCommand):
             raise UsageError("say: scrapy index build FOLDER", print_help=False)
         folder = Path(args[1]).absolute()
         check_target(folder)
-        jobs = list(dict.fromkeys(self._source(name) for name in opts.job or (None,)))
+        sources = [source for name in opts.job or (None,) for source in self._sources(name)]
+        jobs = list(dict.fromkeys(sources))
         started = time.monotonic()
         built, left_out = self._build(folder, jobs, opts)
         result = {
@@ -97,11 +99,12 @@ class Command(SeveralJobsCommand):
         else:
             print("\n".join(lines_of(result)))
 
-    def _source(self, name: str | None) -> Path:
-        """A job folder, or a folder of WARC files."""
+    def _sources(self, name: str | None) -> list[Path]:
+        """A folder of WARC files, or a job folder and those of its workers."""
         if name is not None and archive_files(name):
-            return Path(name)
-        return self.job_named(name)
+            return [Path(name)]
+        job = self.job_named(name)
+        return folders_of(job) or [job]
 
     def _build(
         self, folder: Path, jobs: list[Path], opts: argparse.Namespace

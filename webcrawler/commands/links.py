@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,11 @@ from scrapy.exceptions import UsageError
 from webcrawler.command_text import ExampleFormatter, harmless, json_text
 from webcrawler.config import Config
 from webcrawler.exceptions import JobError, UserError
-from webcrawler.index import LINKS, TABLES, incoming, outgoing, site_hash
+from webcrawler.index import LINKS, TABLES, JoinedTable, incoming, outgoing, site_hash
 from webcrawler.job_command import JobCommand
 from webcrawler.job_tables import JobTables
 from webcrawler.urls import Canonicalizer, complete_seed, host_key, site_key
+from webcrawler.worker_folder import folders_of
 
 if TYPE_CHECKING:
     import argparse
@@ -68,8 +70,11 @@ class Command(JobCommand):
         fingerprint = Canonicalizer(Config(self.settings).links.drop_params).fingerprint(url)
         job = self.job_folder(opts)
         result: dict[str, Any] = {"url": url}
-        with JobTables(job) as opened:
-            tables = opened.several(TABLES)
+        with ExitStack() as stack:
+            folders = [folder for folder in folders_of(job) if (folder / "frontier").is_dir()]
+            # A job without any says so itself.
+            opened = [stack.enter_context(JobTables(folder)) for folder in folders or [job]]
+            tables = {name: JoinedTable([each.table(name) for each in opened]) for name in TABLES}
             if next(iter(tables[LINKS].scan(b"")), None) is None:
                 raise JobError(
                     f"the crawl in {job} has kept no links: it has fetched no page yet, "

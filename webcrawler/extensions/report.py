@@ -31,6 +31,9 @@ class Report:
 
     A run begins with the figures of the last report and the lines that came after it, so that
     stopping, going on and crashes change nothing in them.
+
+    A worker's report is about that worker; what it knows of the whole crawl, which it shares with
+    others, stands below `crawl`.
     """
 
     def __init__(self, crawler: Crawler, crawl: Crawl) -> None:
@@ -104,6 +107,11 @@ class Report:
             )
 
     def _pages(self) -> int:
+        """The pages of this process's crawl: of one of several workers, those that it ended."""
+        own: int | None = getattr(self._crawl.store, "own_pages", None)
+        return self._all_pages() if own is None else own
+
+    def _all_pages(self) -> int:
         ended = self._crawl.store.counts.ended
         return sum(ended[outcome] for outcome in PAGE_OUTCOMES)
 
@@ -115,6 +123,33 @@ class Report:
         ready, held = frontier.hosts_ready_and_held(now)
         seconds = now - self._started_at
         pages = self._pages()
+        whole: dict[str, Any] = {"hosts": counts.hosts}
+        stored = {"known": counts.known, "waiting": counts.waiting, "frozen": counts.frozen}
+        queues = {"front_queues": frontier.store.front_sizes()}
+        own = {"in_flight": frontier.flying, "back_queues": frontier.back_queues}
+        figures = getattr(frontier.store, "figures", None)
+        if figures is None:
+            whole["frontier"] = {
+                **stored,
+                **own,
+                **queues,
+                "hosts_ready": ready,
+                "hosts_held": held,
+            }
+        else:
+            held_here = held - frontier.store.held
+            whole = {
+                "frontier": {**own, "hosts_ready": ready, "hosts_held": held_here},
+                "crawl": {
+                    "pages": self._all_pages(),
+                    "hosts": counts.hosts,
+                    **stored,
+                    "in_hand": counts.in_hand,
+                    **queues,
+                    "hosts_held": frontier.store.held,
+                    **figures(counts),
+                },
+            }
         return {
             "spider": self._crawler.spider.name if self._crawler.spider else "",
             "finished": False,
@@ -125,18 +160,7 @@ class Report:
             "seconds": round(self._seconds_before + seconds, 3),
             "pages_per_second": round((pages - self._pages_at_start) / max(seconds, 1e-6), 2),
             **{name: dict(self._counts[name].most_common(100)) for name in _COUNTERS},
-            "hosts": counts.hosts,
-            **(figures(counts) if (figures := getattr(frontier.store, "figures", None)) else {}),
-            "frontier": {
-                "known": counts.known,
-                "waiting": counts.waiting,
-                "frozen": counts.frozen,
-                "in_flight": frontier.flying,
-                "front_queues": frontier.store.front_sizes(),
-                "back_queues": frontier.back_queues,
-                "hosts_ready": ready,
-                "hosts_held": held,
-            },
+            **whole,
         }
 
     _last: dict[str, Any] | None = None
@@ -147,9 +171,8 @@ class Report:
         if self._last is None:
             return
         self._last["reason"] = reason
-        self._last["finished"] = (
-            bool(reason) and self._last["frontier"]["waiting"] == (self._last["frontier"]["frozen"])
-        )
+        stored = self._last.get("crawl", self._last["frontier"])
+        self._last["finished"] = bool(reason) and stored["waiting"] == stored["frozen"]
         try:
             write_json(self._path, self._last)
         except OSError as error:

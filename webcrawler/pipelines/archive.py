@@ -42,6 +42,8 @@ class ArchivePipeline(PagePipeline):
         self._writer = ArchiveWriter(
             WarcFiles(
                 folder,
+                # Workers' files are read together, and may be moved into one folder.
+                worker=folder.parent.name if crawl.name else "1",
                 max_bytes=config.content.archive_max_bytes,
                 software=f"webcrawler/{__version__}",
                 settings={

@@ -23,7 +23,7 @@ SIDE_TABLES = ("robots", "content", "sketches", "bands", "archive", *INDEX_TABLE
 
 
 # Of those, what only the worker needs that fetched the page, and what it notes for itself.
-WORKER_TABLES = ("archive", *INDEX_TABLES, "worker", "promises")
+WORKER_TABLES = ("archive", *INDEX_TABLES, "pages", "worker", "promises")
 
 
 def open_redis(

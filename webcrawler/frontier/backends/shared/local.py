@@ -19,11 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from webcrawler.frontier.backends.kv import KV
+    from webcrawler.frontier.ending import Ending
     from webcrawler.tables import Table
 
 WORKER = "worker"  # what the worker must know of itself
 PROMISES = "promises"
+PAGES = "pages"  # how kept pages ended that do not belong into an index
+_ENDED = struct.Struct(">Q")  # its key, as in an embedded frontier
 _PARTITION = struct.Struct("<H")
+_INDEXED = ("stored", "not_modified")
 _SIZES = struct.Struct("<BH")
 
 
@@ -49,6 +53,11 @@ class LocalRows:
             else:
                 writes.put(key, value, self._handles[table])
         self._kv.write(writes)
+
+    def note_ending(self, ending: Ending, batch: Batch) -> None:
+        """Of what is kept of a page, say that it is a copy, say, for whoever builds an index."""
+        if batch and ending.outcome not in _INDEXED:
+            batch.put(PAGES, _ENDED.pack(ending.record.fingerprint), ending.pack_row())
 
     def promise(self, fingerprint: int, partition: int, batch: Batch) -> None:
         """Write a page's rows, to be kept or undone when Redis has answered."""

@@ -419,9 +419,11 @@ class RedisStore:
         counts.in_hand = get(b"in_hand", 0)
         counts.ended = {name: get(b"e%d" % n, 0) for n, name in enumerate(OUTCOMES)}
         self.again = get(b"again", 0)
+        self.own_pages = get(b"w%d" % self.number, 0)
         return counts
 
     again = 0  # URLs that ended more than once
+    own_pages = 0  # that this worker ended, at whatever start
 
     @property
     def counts(self) -> Counts:

@@ -561,6 +561,7 @@ class WorkerStore(BackgroundStore):
         for write in batch.writes:
             (local if write[0] in self._local.names else ending.batch).writes.append(write)
         own = self.keys.of_host(record.host)
+        self._local.note_ending(ending, local)
         self._local.promise(record.fingerprint, own, local)
         session = self.session
         if is_page:
@@ -576,6 +577,7 @@ class WorkerStore(BackgroundStore):
                 self._local.keep(record.fingerprint)
             else:
                 self.fellows.pages -= is_page
+                self.own_pages -= is_page
                 self.fellows.refused += is_page
                 self._local.undo(record.fingerprint)
             if then is not None:
@@ -586,6 +588,7 @@ class WorkerStore(BackgroundStore):
         for link in ending.links:
             self._sent_to(self.keys.of_host(link.host), link.host)
         self.fellows.pages += is_page
+        self.own_pages += is_page
         self._counts.ended[ending.outcome] += 1
         self._counts.waiting -= 1
 

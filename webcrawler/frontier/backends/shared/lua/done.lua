@@ -10,7 +10,10 @@ if not entry then
 end
 local host = entry[3]
 if call('HSET', T .. ':pages', fingerprint, ARGV[5]) == 0 then count('again', 1) end
-if ARGV[4] == '1' then call('HINCRBY', host_key(host), 'fe', 1) end
+if ARGV[4] == '1' then
+  call('HINCRBY', host_key(host), 'fe', 1)
+  count('w' .. (string.byte(ARGV[5], 1) + 256 * string.byte(ARGV[5], 2)), 1)
+end
 count('e' .. ARGV[3], 1)
 count('waiting', -1)
 if call('HEXISTS', host_key(host), 'fl') == 1 then count('frozen', -1) end
