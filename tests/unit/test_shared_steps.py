@@ -50,7 +50,7 @@ def take(store: RedisStore) -> tuple[Host, list[Record]]:
 
 def inherit(heir: RedisStore, dead: RedisStore) -> None:
     for partition in range(PARTITIONS):
-        heir._inherited(partition, heir.ask(partition, "inherit", heir.session, dead.session))
+        heir.inherited(partition, heir.ask(partition, "inherit", heir.session, dead.session, 0))
 
 
 def test_steps_are_packed() -> None:
@@ -90,7 +90,7 @@ def test_an_heir_delivers_the_outbox(two: tuple[RedisStore, RedisStore]) -> None
     one, other = two
     one.put([make_record("http://a.test/1")])
     _, (record,) = take(one)
-    one._deliver = lambda *words: None  # type: ignore[method-assign]  # killed before
+    one.deliver = lambda *words: None  # type: ignore[method-assign]  # killed before
     links = [make_record(f"http://h{number}.test/") for number in range(20)]
     one.done(Ending(record, "stored", 1.0, 200, links=links))
     assert one.counts.known < 21
@@ -107,7 +107,13 @@ def test_what_an_answer_never_told_is_freed(two: tuple[RedisStore, RedisStore]) 
     lost, _ = take(one)
     partition = one.keys.of_host(lost.name)
     mine = [known.name] if one.keys.of_host(known.name) == partition else []
-    assert one.ask(partition, "orphans", one.session, *mine) == 1
+    number = 0  # that of the steps a store makes that waits for its answers
+    early = one.ask(partition, "orphans", one.session, number - 1, *mine)
+    assert early == [], "its answer may still come"
+    (told,) = one.ask(partition, "orphans", one.session, number, *mine)
+    assert told == one.ask(partition, "orphans", one.session, number, *mine)[0], "said twice"
+    assert other.lease([1, 2], 0.0, 10.0) is None, "not before its clock is set"
+    one.release(one.restarted(told), float("inf"), 0.0)
     host, records = take(other)
     assert (host.name, len(records)) == (lost.name, 1)
     assert other.lease([1, 2], 0.0, 10.0) is None

@@ -177,7 +177,7 @@ def test_the_rows_of_a_refused_page_go() -> None:
         async with running(one, two):
             one.put([make_record("http://a.test/1")])
             _, (record,) = await take(one)
-            two.tell(one.keys.of_host("a.test"), "inherit", [two.session, one.session])
+            two.tell(one.keys.of_host("a.test"), "inherit", [two.session, one.session, 0])
             two.settle()
             heard: list[bool] = []
             promise(one, record, heard)
@@ -194,10 +194,10 @@ def test_what_was_handed_out_before_a_loss_may_not_be_sent() -> None:
         async with running(one):
             before = one.permit()
             assert before()
-            one._valid_until = 0.0  # renewed too late, or not yet
+            one.standing._valid_until = 0.0  # renewed too late, or not yet
             assert not before()
             await until(before)
-            one._lose()
+            one.standing.lose()
             assert not before()
             await until(lambda: one.has_lost_leases() or one.may_hand_out())
             await until(one.may_hand_out)

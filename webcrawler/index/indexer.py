@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 from webcrawler.index.anchors import AnchorReader, digest
@@ -37,13 +37,14 @@ from webcrawler.index.layout import (
     INLINKS_NEW,
     INLINKS_OPEN,
     NUMBER,
+    number_key,
 )
 from webcrawler.index.post import PostRoom
 from webcrawler.index.sequence import Sequence
 from webcrawler.tables import Batch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from webcrawler.index.fulltext import FullTextIndex
@@ -97,16 +98,23 @@ class Indexer:
         """How many pages wait for the next commit."""
         return self._index.pending
 
-    def replay(self) -> int:
-        """Index what the journal holds; the number of notes."""
+    def replay(self, before: int | None = None) -> int:
+        """Index what the journal holds, or held before a number was given; the number of notes."""
         count = 0
         self._reopen()
         # By parts: what is committed is no longer there to be read.
-        while notes := list(islice(self._journal.waiting(self._tables[INDEX_NEW]), MAX_PENDING)):
+        while notes := list(islice(self._left_over(before), MAX_PENDING)):
             self.index(notes)
             self.commit()
             count += len(notes)
         return count
+
+    def _left_over(self, before: int | None) -> Iterator[Note]:
+        notes = self._journal.waiting(self._tables[INDEX_NEW])
+        if before is None:
+            return notes
+        end = number_key(before)
+        return takewhile(lambda note: note.key < end, notes)
 
     def index(self, notes: Iterable[Note]) -> None:
         """Put pages into the index, or take them out, as their notes say."""

@@ -30,7 +30,8 @@ class IndexThread:
     """Runs an indexer. `add` never waits; `backlog` says when the crawl should.
 
     What goes wrong in the thread ends it, and is raised by the next `add`, `backlog` or `close`.
-    Nothing is lost then: the journal has it.
+    Nothing is lost then: the journal has it. What is noted from the number `replay_before` on is
+    not replayed: it may not stand yet, and is handed over when it does.
     """
 
     def __init__(
@@ -41,8 +42,10 @@ class IndexThread:
         commit_secs: float = 5.0,
         refresh_secs: float = 60.0,
         clock: Callable[[], float] = time.monotonic,
+        replay_before: int | None = None,
     ) -> None:
         self._indexer = indexer
+        self._replay_before = replay_before
         self._commit_chars = commit_chars
         self._commit_secs = commit_secs
         self._refresh_secs = refresh_secs
@@ -94,7 +97,7 @@ class IndexThread:
 
     def _run(self) -> None:
         try:
-            self._indexer.replay()
+            self._indexer.replay(self._replay_before)
             self._work()
         except BaseException as error:
             self._error = error

@@ -59,6 +59,7 @@ class IndexPipeline(PagePipeline):
                 post=getattr(crawl.store, "post", None),
             ),
             commit_secs=config.index_commit_secs,
+            replay_before=crawl.sequence.next(),
         )
         self._notes: dict[int, Note] = {}
 

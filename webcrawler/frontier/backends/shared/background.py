@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from webcrawler.exceptions import StoreError
 from webcrawler.frontier.backends.shared.driver import Call, Threaded
 from webcrawler.frontier.backends.shared.keys import FINGERPRINT
-from webcrawler.frontier.backends.shared.store import RedisStore, unpack_page
+from webcrawler.frontier.backends.shared.rows import unpack_page
+from webcrawler.frontier.backends.shared.store import RedisStore
 from webcrawler.frontier.store import Known
 from webcrawler.urls import host_key
 
@@ -97,6 +98,16 @@ class BackgroundStore(RedisStore):
             call = Call(self.keys.tag(partition), self._scripts[script], args, then)
             self._threaded.tell(call)
 
+    def send(self, call: Call) -> None:
+        """Tell a step or a command that is made already."""
+        assert self._threaded is not None
+        self._threaded.tell(call)
+
+    def flush(self) -> None:
+        """Let what was told go out now: somebody waits for it."""
+        if self._threaded is not None:
+            self._threaded.flush()
+
     def tell_all(self, script: str, args: Sequence[Any], then: Callable[[Any], None]) -> None:
         """Make a step that belongs to no partition."""
         if self._threaded is not None:
@@ -171,7 +182,7 @@ class BackgroundStore(RedisStore):
         row = next((row for row in rows if row is not None), None)
         return unpack_page(row) if row is not None else None
 
-    def _remember(self, fingerprint: int, url: str) -> None:
+    def remember(self, fingerprint: int, url: str) -> None:
         if len(self._urls) >= MOST_URLS:
             del self._urls[next(iter(self._urls))]
         self._urls[fingerprint] = url

@@ -10,6 +10,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import redis
+from hiredis import pack_command
 from redis.cluster import RedisCluster
 from redis.sentinel import SentinelConnectionPool
 
@@ -63,16 +64,11 @@ class Direct:
         try:
             if isinstance(self.client, RedisCluster):
                 return [self._one(call) for call in calls]
-            with self.client.pipeline(transaction=False) as pipe:
-                for call in calls:
-                    if call.script is None:
-                        pipe.execute_command(*call.args)
-                    else:
-                        pipe.evalsha(call.script.digest, 1, call.key, *call.args)
-                is_copied = self._may_have_replicas and self._is_followed()
-                if is_copied:
-                    pipe.execute_command("WAIT", 1, int(_COPY_SECS * 1000))
-                answers = pipe.execute(raise_on_error=False)
+            commands = [_words(call) for call in calls]
+            is_copied = self._may_have_replicas and self._is_followed()
+            if is_copied:
+                commands.append(("WAIT", 1, int(_COPY_SECS * 1000)))
+            answers = self._exchange(commands)
             if is_copied and not answers.pop():
                 self._has_replicas = False  # until the next look
             for at, call in enumerate(calls):
@@ -80,11 +76,27 @@ class Direct:
                     answers[at] = self._one(call)
                 elif isinstance(answers[at], Exception):
                     raise answers[at]
-            return list(answers)
+            return answers
         except GONE:
             raise
         except redis.RedisError as error:
             raise explain(error, self.place) from error
+
+    def _exchange(self, commands: list[tuple[Any, ...]]) -> list[Any]:
+        """Send all, then read all; an error that Redis answers with stands in its place.
+
+        What redis-py's own pipeline does, at half of its cost: it is paid for every page.
+        """
+        pool = self.client.connection_pool
+        connection = pool.get_connection()
+        try:
+            connection.send_packed_command([b"".join(map(pack_command, commands))])
+            return [_read(connection) for _ in commands]
+        except BaseException:
+            connection.disconnect()  # what is still on its way would answer somebody else
+            raise
+        finally:
+            pool.release(connection)
 
     def _is_followed(self) -> bool:
         if time.monotonic() > self._look_at:
@@ -102,6 +114,19 @@ class Direct:
 
     def close(self) -> None:
         self.client.close()
+
+
+def _words(call: Call) -> tuple[Any, ...]:
+    if call.script is None:
+        return tuple(call.args)
+    return ("EVALSHA", call.script.digest, 1, call.key, *call.args)
+
+
+def _read(connection: Any) -> Any:
+    try:
+        return connection.read_response()
+    except redis.ResponseError as error:
+        return error
 
 
 class Threaded:

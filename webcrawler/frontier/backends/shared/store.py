@@ -6,100 +6,38 @@ This is what `scrapy frontier` uses, and what the contract suite tests; a worker
 
 from __future__ import annotations
 
-import json
-import secrets
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from webcrawler.exceptions import JobError
-from webcrawler.frontier.backends.shared.driver import Call, Direct
-from webcrawler.frontier.backends.shared.figures import describe_workers
-from webcrawler.frontier.backends.shared.keys import FINGERPRINT, HOLDER, NOWHERE, VIA, Keys
+from webcrawler.frontier.backends.shared.keys import FINGERPRINT, HOLDER, NOWHERE, VIA
+from webcrawler.frontier.backends.shared.looking import Looking
 from webcrawler.frontier.backends.shared.outbox import Step, pack_steps, unpack_steps
-from webcrawler.frontier.backends.shared.scripts import read_scripts
-from webcrawler.frontier.backends.shared.tables import RedisTable
-from webcrawler.frontier.ending import OUTCOMES, PAGE_OUTCOMES, EndedPage
-from webcrawler.frontier.host import Host, HostQueue, host_id
-from webcrawler.frontier.record import Record
-from webcrawler.frontier.seen import PopularCache
-from webcrawler.frontier.store import Counts, Known
+from webcrawler.frontier.backends.shared.rows import unpack_record
+from webcrawler.frontier.backends.shared.steps import BLOCKED, EXHAUSTED
+from webcrawler.frontier.ending import OUTCOMES, PAGE_OUTCOMES
+from webcrawler.frontier.host import HostQueue, host_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from webcrawler.frontier.backends.shared.scripts import Script
     from webcrawler.frontier.ending import Ending
-    from webcrawler.tables import Batch, Table
+    from webcrawler.frontier.host import Host
+    from webcrawler.frontier.record import Record
+    from webcrawler.tables import Batch
 
-VERSION = 2
-_BLOCKED, _EXHAUSTED = 1, 2
 _FOREVER = 10 * 365 * 86_400.0
-_FOLLOWING = 999_999_999
 
 
-class RedisStore:
-    """See the module. `restart` sets the clock of a host that a dead worker had.
+class RedisStore(Looking):
+    """See the module.
 
     `is_alone`: whoever is registered is dead, as for a store that one process has to itself.
     """
 
-    def __init__(
-        self,
-        direct: Direct,
-        name: str,
-        *,
-        queues: int = 8,
-        partitions: int = 64,
-        buckets: int = 1024,
-        restart: Callable[[Host], None] = lambda host: None,
-        popular: int = 200_000,
-        is_alone: bool = False,
-    ) -> None:
-        self.direct = direct
-        self.queues = queues
-        self.keys = Keys(name, partitions, buckets)
-        self.session = secrets.token_hex(6)
-        self.number = 0  # of the worker, from 1; commands and tests have none
-        self.offset = 0.0  # Redis's clock minus ours
-        self._restart = restart
-        self._popular = PopularCache(popular)
-        self._active: dict[int, Host] = {}
-        self._scripts = read_scripts(queues)
-        self._outbox_number = 0
-        self._check_shape()
+    def __init__(self, *args: Any, is_alone: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         if is_alone:
             self._take_over()
-
-    def _check_shape(self) -> None:
-        """One shape for the whole crawl: the first worker writes it, the others obey it."""
-        keys = self.keys
-        wanted = {
-            "version": VERSION,
-            "FRONTIER_FRONT_QUEUES": self.queues,
-            "FRONTIER_PARTITIONS": keys.partitions,
-            "FRONTIER_SEEN_BUCKETS": keys.buckets,
-        }
-        fields = list(wanted)
-        calls = [Call("", None, ("HSETNX", keys.meta, name, wanted[name])) for name in fields]
-        *_, rows = self.direct.ask_all([*calls, Call("", None, ("HMGET", keys.meta, *fields))])
-        found = {name: int(row) for name, row in zip(fields, rows, strict=True)}
-        if found["version"] > VERSION:
-            raise JobError(
-                f"the crawl {keys.name} in Redis was written by a newer version of webcrawler "
-                f"(format {found['version']}, this one reads up to {VERSION}): upgrade"
-            )
-        if found["version"] < VERSION:
-            raise JobError(
-                f"the crawl {keys.name} in Redis was written by an older version of webcrawler "
-                f"(format {found['version']}, this one reads {VERSION}): finish it with that, or "
-                f"start another job"
-            )
-        for field, value in wanted.items():
-            if found[field] != value:
-                raise JobError(
-                    f"this crawl was started with {field}={found[field]}, not {value}: use that, "
-                    f"or another job"
-                )
 
     def _take_over(self) -> None:
         for partition in range(self.keys.partitions):
@@ -107,82 +45,22 @@ class RedisStore:
             tag = self.keys.tag(partition)
             for dead in self.direct.client.hkeys(f"{tag}:live"):
                 if dead.decode() != self.session:
-                    self._inherited(partition, self.ask(partition, "inherit", self.session, dead))
+                    self.inherited(partition, self.ask(partition, "inherit", self.session, dead, 0))
 
-    def _inherited(self, partition: int, answer: Any) -> None:
+    def inherited(self, partition: int, answer: Any) -> None:
         passed, outbox = answer
         for told in passed:
-            host = self._host(told)
-            self._restart(host)
-            self.release(host, float("inf"), 0.0)
+            self.release(self.restarted(told), float("inf"), 0.0)
         for number, blob in outbox:
-            self._deliver(partition, number.decode(), unpack_steps(blob))
+            self.deliver(partition, number.decode(), unpack_steps(blob))
 
-    # -- steps
-
-    def ask(self, partition: int, script: str, *args: Any) -> Any:
-        return self.direct.ask(Call(self.keys.tag(partition), self._scripts[script], args))
-
-    def tell(
-        self,
-        partition: int,
-        script: str,
-        args: Sequence[Any],
-        then: Callable[[Any], None] | None = None,
-    ) -> None:
-        """Make a step; `then` hears the answer. A worker's store does it in the background."""
-        answer = self.ask(partition, script, *args)
-        if then is not None:
-            then(answer)
-
-    def script(self, name: str) -> Script:
-        return self._scripts[name]
-
-    # -- hosts
-
-    def _host(self, told: Sequence[Any]) -> Host:
-        """The host that a step tells of; the same object while anything of it is in hand."""
-        name, row, fetched, in_hand, flags, at, sizes = told[:7]
-        text = name.decode()
-        identity = host_id(text)
-        known = self._active.get(identity)
-        host = Host.unpack(row, identity) if row else Host(text, identity)
-        if known is not None:
-            for field in ("last_at", "delay", "crawl_delay", "failures", "parkings", "cause"):
-                setattr(known, field, getattr(host, field))
-            host = known
-        host.next_at = float(at) - self.offset if float(at) else 0.0
-        host.fetched, host.in_hand = int(fetched), int(in_hand)
-        host.is_blocked = bool(int(flags) & _BLOCKED)
-        host.is_exhausted = bool(int(flags) & _EXHAUSTED)
-        host.queues = {k: HostQueue(0, size, size) for k, size in enumerate(sizes, 1) if size}
-        if host.in_hand:
-            queue = host.queues.setdefault(min(host.queues, default=1), HostQueue())
-            queue.stored += host.in_hand
+    def restarted(self, told: Sequence[Any]) -> Host:
+        """A host that somebody else may just have fetched from, with its clock set for that."""
+        host = self._host(told)
+        self._restart(host)
         return host
 
-    def _row(self, host: Host) -> tuple[bytes, str]:
-        queues, host.queues = host.queues, {}
-        try:
-            at = host.next_at + self.offset if host.next_at else 0.0
-            return host.pack(), f"{at:.6f}"
-        finally:
-            host.queues = queues
-
-    # -- the URL-seen test and putting
-
-    def unknown(self, fingerprints: Sequence[int]) -> list[bool]:
-        calls = []
-        for fingerprint in fingerprints:
-            signed, bucket = self.keys.seen(fingerprint)
-            for partition in range(self.keys.partitions):
-                key = f"{self.keys.tag(partition)}:seen:{bucket}"
-                calls.append(Call("", None, ("SISMEMBER", key, signed)))
-        if not calls:
-            return []
-        answers = self.direct.ask_all(calls)
-        step = self.keys.partitions
-        return [not any(answers[at : at + step]) for at in range(0, len(answers), step)]
+    # -- putting
 
     def _put_args(self, record: Record, via: int) -> list[bytes]:
         signed, bucket = self.keys.seen(record.fingerprint)
@@ -212,7 +90,7 @@ class RedisStore:
         for k in order:
             for partition in range(self.keys.partitions):
                 found = self.ask(
-                    partition, "lease", self.session, now + self.offset, horizon, 1, 0, k
+                    partition, "lease", self.session, 0, now + self.offset, horizon, 1, 0, k
                 )
                 if found:
                     return self._leased(found[0])
@@ -258,13 +136,22 @@ class RedisStore:
     def release(self, host: Host, now: float, horizon: float) -> None:
         host.is_leased = False
         hold = "hold" if host.next_at > now + horizon else ""
-        args = [self.session, host.name, *self._row(host), hold]
+        args = [self.session, host.name, *self._row(host), hold, ""]
         self.tell(self.keys.of_host(host.name), "release", args)
         self._rest(host)
 
     def _rest(self, host: Host) -> None:
         if not host.is_leased and host.in_hand <= 0:
             self._active.pop(host.id, None)
+
+    def may_hand_out(self) -> bool:
+        return True  # a store that is alone renews for ever
+
+    def has_lost_leases(self) -> bool:
+        return False
+
+    def wake(self, now: float) -> None:
+        self.looks(now)
 
     # -- ending
 
@@ -294,7 +181,7 @@ class RedisStore:
         def settled(answer: Any) -> None:
             is_ours = bool(answer[0])
             if is_ours and steps:
-                self._deliver(partition, number, steps)
+                self.deliver(partition, number, steps)
             if then is not None:
                 then(is_ours)
 
@@ -314,7 +201,7 @@ class RedisStore:
             queue.stored -= 1
         self._rest(host)
 
-    def _deliver(self, partition: int, number: str, steps: list[Step]) -> None:
+    def deliver(self, partition: int, number: str, steps: list[Step]) -> None:
         """Make the steps in other partitions; when all are made, they need not be kept."""
         left = len(steps)
 
@@ -347,7 +234,7 @@ class RedisStore:
         self, host: Host, *, blocked: bool | None = None, exhausted: bool | None = None
     ) -> None:
         on = off = 0
-        for reason, is_set in ((_BLOCKED, blocked), (_EXHAUSTED, exhausted)):
+        for reason, is_set in ((BLOCKED, blocked), (EXHAUSTED, exhausted)):
             if is_set is not None:
                 on, off = (on | reason, off) if is_set else (on, off | reason)
         if blocked is not None:
@@ -368,14 +255,6 @@ class RedisStore:
             dropped += self.ask(self.keys.of_host(record.host), "drop", *args)
         return dropped
 
-    def _is_held(self, host: str, fingerprint: bytes) -> bool:
-        tag = self.keys.tag(self.keys.of_host(host))
-        client = self.direct.client
-        return any(
-            client.hexists(f"{tag}:hand:{session.decode()}", fingerprint)
-            for session in client.hkeys(f"{tag}:live")
-        )
-
     # -- side tables
 
     def _write_steps(self, batch: Batch) -> list[Step]:
@@ -390,149 +269,7 @@ class RedisStore:
         for partition, script, args in self._write_steps(batch):
             self.ask(partition, script, *args)
 
-    def table(self, name: str) -> Table:
-        return RedisTable(self.direct, self.keys, name)
-
-    # -- looking
-
-    def figures(self, counts: Counts) -> dict[str, Any]:
-        """What the literature asks of a parallel crawler, of the whole crawl."""
-        seconds, _ = self.direct.ask(Call("", None, ("TIME",)))
-        entries = [json.loads(e) for e in self.direct.client.hvals(self.keys.workers)]
-        return describe_workers(entries, counts, self.again, int(seconds))
-
-    def looks(self, now: float | None = None) -> list[Any]:
-        """How much there is in each partition; what is held is woken first, if a time is given."""
-        at = "-inf" if now is None else now + self.offset
-        script = self._scripts["wake"]
-        calls = [Call(self.keys.tag(p), script, (at,)) for p in range(self.keys.partitions)]
-        return self.direct.ask_all(calls)
-
-    def _sum(self, looks: Iterable[Any]) -> Counts:
-        total: dict[bytes, int] = {}
-        for pairs, *_ in looks:
-            for at in range(0, len(pairs), 2):
-                total[pairs[at]] = total.get(pairs[at], 0) + int(pairs[at + 1])
-        get = total.get
-        counts = Counts(get(b"known", 0), get(b"waiting", 0), get(b"frozen", 0))
-        counts.hosts = get(b"hosts", 0)
-        counts.in_hand = get(b"in_hand", 0)
-        counts.ended = {name: get(b"e%d" % n, 0) for n, name in enumerate(OUTCOMES)}
-        self.again = get(b"again", 0)
-        self.own_pages = get(b"w%d" % self.number, 0)
-        return counts
-
-    again = 0  # URLs that ended more than once
-    own_pages = 0  # that this worker ended, at whatever start
-
-    @property
-    def counts(self) -> Counts:
-        return self._sum(self.looks())
-
-    @property
-    def has_pending(self) -> bool:
-        counts = self.counts
-        return counts.waiting > counts.frozen or counts.in_hand > 0
-
-    def may_hand_out(self) -> bool:
-        return True  # a store that is alone renews for ever
-
-    def has_lost_leases(self) -> bool:
-        return False
-
-    @property
-    def held(self) -> int:
-        return sum(look[1] for look in self.looks())
-
-    def held_until(self) -> float | None:
-        times = [float(look[2]) - self.offset for look in self.looks() if look[2]]
-        return min(times, default=None)
-
-    def wake(self, now: float) -> None:
-        self.looks(now)
-
-    def front_sizes(self) -> list[int]:
-        return [sum(sizes) for sizes in zip(*(look[3] for look in self.looks()), strict=True)]
-
-    def find(self, fingerprint: int) -> Known | None:
-        field, client = FINGERPRINT.pack(fingerprint), self.direct.client
-        signed, bucket = self.keys.seen(fingerprint)
-        for partition in range(self.keys.partitions):
-            tag = self.keys.tag(partition)
-            if not client.sismember(f"{tag}:seen:{bucket}", signed):
-                continue
-            for session in client.hkeys(f"{tag}:live"):
-                kept = client.hget(f"{tag}:hand:{session.decode()}", field)
-                if kept is not None:
-                    return Known(record=_unpack_hand(kept, field), is_in_hand=True)
-            for _, record in self._waiting_in(partition):
-                if record.fingerprint == fingerprint:
-                    return Known(record=record)
-            row = client.hget(f"{tag}:pages", field)
-            if row is not None:
-                return Known(page=unpack_page(row))
-        return None
-
-    def url_of(self, fingerprint: int) -> str | None:
-        known = self.find(fingerprint)
-        if known is None:
-            return None
-        return known.record.url if known.record else known.page.url if known.page else None
-
-    def host(self, name: str) -> Host | None:
-        partition = self.keys.of_host(name)
-        tag = self.keys.tag(partition)
-        client = self.direct.client
-        if not client.sismember(f"{tag}:hosts", name):
-            return None
-        active = self._active.get(host_id(name))
-        return active if active is not None else self._told(tag, name.encode())
-
-    def _told(self, tag: str, name: bytes) -> Host:
-        client, text = self.direct.client, name.decode()
-        row = client.hmget(f"{tag}:h:{text}", "row", "fe", "in", "fl", "at")
-        sizes = [client.llen(f"{tag}:q:{k}:{text}") for k in range(1, self.queues + 1)]
-        data, fetched, in_hand, flags, at = row
-        return self._host((name, data, fetched or 0, in_hand or 0, flags or 0, at or 0, sizes))
-
-    def hosts(self) -> Iterator[Host]:
-        for partition in range(self.keys.partitions):
-            tag = self.keys.tag(partition)
-            for name in self.direct.client.sscan_iter(f"{tag}:hosts", count=1000):
-                yield self._told(tag, name)
-
-    def waiting(
-        self, host: Host | None = None, after: bytes = b""
-    ) -> Iterator[tuple[bytes, Record]]:
-        """Waiting records, of one host or all, with the key to go on from."""
-        if host is not None:
-            yield from self._waiting_of(self.keys.of_host(host.name), host.name)
-            return
-        for partition in range(self.keys.partitions):
-            for key, record in self._waiting_in(partition):
-                if key >= after:
-                    yield key, record
-
-    def _waiting_in(self, partition: int) -> Iterator[tuple[bytes, Record]]:
-        names = self.direct.client.smembers(f"{self.keys.tag(partition)}:hosts")
-        for name in sorted(name.decode() for name in names):
-            # From the end: what is dropped meanwhile moves nothing that is still to come.
-            yield from self._waiting_of(partition, name, is_backward=True)
-
-    def _waiting_of(
-        self, partition: int, name: str, *, is_backward: bool = False
-    ) -> Iterator[tuple[bytes, Record]]:
-        client = self.direct.client
-        for k in range(1, self.queues + 1):
-            list_key = f"{self.keys.tag(partition)}:q:{k}:{name}"
-            rows = list(enumerate(client.lrange(list_key, 0, -1)))
-            for at, data in reversed(rows) if is_backward else rows:
-                place = _FOLLOWING - at if is_backward else at
-                key = f"{partition:05}|{name}|{k:03}|{place:09}".encode()
-                yield key, unpack_record(data, name, k, at)
-
-    def is_in_hand(self, record: Record) -> bool:
-        return self._is_held(record.host, FINGERPRINT.pack(record.fingerprint))
+    # -- the end
 
     def forget(self) -> int:
         """Delete the whole crawl; how many keys that were."""
@@ -549,27 +286,3 @@ class RedisStore:
         for partition in range(self.keys.partitions):
             self.ask(partition, "leave", self.session)
         self.direct.close()
-
-
-def unpack_record(data: bytes, host: str, queue: int, sequence: int) -> Record:
-    """A record as it waits in Redis."""
-    return Record.unpack(data[: -VIA.size], host, queue, sequence)
-
-
-def unpack_page(row: bytes) -> EndedPage:
-    """The row of a page, which says first who ended it."""
-    return EndedPage.unpack(row[HOLDER.size :])
-
-
-def _unpack_hand(kept: bytes, field: bytes) -> Record:
-    """The record of an entry of a hand: MessagePack of sequence, queue, host and record."""
-    head, _, _ = kept.partition(field)
-    data = kept[len(head) - 5 :]
-    # A fixed array of four; the host is the string before the record's own head.
-    at = 1
-    at += {0xCC: 2, 0xCD: 3, 0xCE: 5, 0xCF: 9}.get(kept[at], 1)
-    k = kept[at] if kept[at] < 0x80 else kept[at + 1]
-    at += 1 if kept[at] < 0x80 else 2
-    size = kept[at] & 0x1F if kept[at] < 0xC0 else kept[at + 1]
-    at += 1 if kept[at] < 0xC0 else 2
-    return unpack_record(data, kept[at : at + size].decode(), k, 0)

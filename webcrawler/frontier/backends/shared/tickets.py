@@ -60,7 +60,7 @@ class Tickets:
             return
         self._is_asking = True
         session, spent = store.session, self._spent
-        spare = self._spare if store.has_work and not is_leaving else 0
+        spare = self._spare if store.stock.has_work and not is_leaving else 0
         in_use = 0 if is_leaving else self.under_way() + beginning + self._unanswered
         wanted = in_use + spare
         # What is given back is not used any more, before the answer comes either.
@@ -77,5 +77,13 @@ class Tickets:
             if self.is_used_up or (had_none and self._has):
                 store.wake_engine()
 
-        args = [session, store.lease_secs, self.limit, store.pages_ended, spent, in_use, wanted]
+        args = [
+            session,
+            store.lease_secs,
+            self.limit,
+            store.last_look.pages_ended,
+            spent,
+            in_use,
+            wanted,
+        ]
         store.tell_all("tickets", args, answered)

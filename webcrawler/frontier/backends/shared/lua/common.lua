@@ -43,22 +43,25 @@ end
 -- Append the URLs that pass the URL-seen test: ARGV from `at` on is host, queue, fingerprint,
 -- bucket, record. How many passed.
 local function put(at, number)
-  local new = 0
+  local new, frozen, is_frozen = 0, 0, {}
   for i = at, at + (number - 1) * 5, 5 do
     local host, k = ARGV[i], ARGV[i + 1]
     if call('SADD', T .. ':seen:' .. ARGV[i + 3], ARGV[i + 2]) == 1 then
       new = new + 1
-      if call('SADD', T .. ':hosts', host) == 1 then count('hosts', 1) end
-      local size = call('RPUSH', queue_key(k, host), ARGV[i + 4])
-      if call('HEXISTS', host_key(host), 'fl') == 1 then count('frozen', 1) end
+      if is_frozen[host] == nil then
+        if call('SADD', T .. ':hosts', host) == 1 then count('hosts', 1) end
+        is_frozen[host] = call('HEXISTS', host_key(host), 'fl') == 1
+      end
+      if is_frozen[host] then frozen = frozen + 1 end
       -- A host with more than one there stands already, or does when its lease or hold ends.
-      if size == 1 then stand(host, k) end
+      if call('RPUSH', queue_key(k, host), ARGV[i + 4]) == 1 then stand(host, k) end
     end
   end
   if new > 0 then
     count('known', new)
     count('waiting', new)
   end
+  if frozen > 0 then count('frozen', frozen) end
   return new
 end
 

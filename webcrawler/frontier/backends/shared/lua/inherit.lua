@@ -1,10 +1,10 @@
 -- What a dead worker had in hand waits again, and its hosts pass to the one that noticed, which
--- sets their clocks and releases them. heir, the dead one.
+-- sets their clocks and releases them. heir, the dead one, number of this step.
 local heir, dead = ARGV[1], ARGV[2]
 if not is_live(heir) then return {{}, {}} end
 call('HDEL', T .. ':live', dead)
 local hosts = {}
-for _, host in ipairs(call('SMEMBERS', T .. ':lease:' .. dead)) do hosts[host] = true end
+for _, host in ipairs(call('HKEYS', T .. ':lease:' .. dead)) do hosts[host] = true end
 for _, entry in ipairs(give_back(dead, call('HKEYS', T .. ':hand:' .. dead))) do
   local owner = call('HGET', host_key(entry[3]), 'le')
   if not owner or owner == dead then hosts[entry[3]] = true end
@@ -16,7 +16,7 @@ for host in pairs(hosts) do
   call('HSET', host_key(host), 'le', heir)
   call('HDEL', host_key(host), 'hd')
   call('ZREM', T .. ':held', host)
-  call('SADD', T .. ':lease:' .. heir, host)
+  call('HSET', T .. ':lease:' .. heir, host, ARGV[3])
   passed[#passed + 1] = about(host)
 end
 local kept = call('HGETALL', T .. ':out:' .. dead)

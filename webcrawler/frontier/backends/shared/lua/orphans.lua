@@ -1,18 +1,17 @@
--- What was leased by an answer that never arrived is free again. session, hosts it knows of.
-local session, known = ARGV[1], {}
-for i = 2, #ARGV do known[ARGV[i]] = true end
-local freed = 0
-for _, host in ipairs(call('SMEMBERS', T .. ':lease:' .. session)) do
-  if not known[host] then
-    local all, fingerprints = call('HGETALL', T .. ':hand:' .. session), {}
-    for i = 1, #all, 2 do
-      if cmsgpack.unpack(all[i + 1])[3] == host then fingerprints[#fingerprints + 1] = all[i] end
-    end
-    give_back(session, fingerprints)
-    call('HDEL', host_key(host), 'le')
-    call('SREM', T .. ':lease:' .. session, host)
-    stand_all(host)
-    freed = freed + 1
-  end
+-- What was leased or inherited by a step whose answer never arrived is told again, with its URLs
+-- waiting again; the session keeps the lease until it has set the clock and releases the host.
+-- session, number of the last answered step that takes hosts, hosts it knows of.
+local session, answered, known = ARGV[1], tonumber(ARGV[2]), {}
+for i = 3, #ARGV do known[ARGV[i]] = true end
+local lost, passed, leased = {}, {}, call('HGETALL', T .. ':lease:' .. session)
+for i = 1, #leased, 2 do
+  if not known[leased[i]] and tonumber(leased[i + 1]) <= answered then lost[leased[i]] = true end
 end
-return freed
+if not next(lost) then return passed end
+local all, fingerprints = call('HGETALL', T .. ':hand:' .. session), {}
+for i = 1, #all, 2 do
+  if lost[cmsgpack.unpack(all[i + 1])[3]] then fingerprints[#fingerprints + 1] = all[i] end
+end
+give_back(session, fingerprints)
+for host in pairs(lost) do passed[#passed + 1] = about(host) end
+return passed

@@ -8,4 +8,4 @@ local dead, all = {}, call('HGETALL', T .. ':live')
 for i = 1, #all, 2 do
   if tonumber(all[i + 1]) < now then dead[#dead + 1] = all[i] end
 end
-return {1, dead, call('SCARD', T .. ':lease:' .. ARGV[1])}
+return {1, dead, call('HLEN', T .. ':lease:' .. ARGV[1])}
