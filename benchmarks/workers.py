@@ -183,6 +183,12 @@ def main() -> None:
         "nginx's",
     )
     print(table((*head, "commands/page", "trips/page", "Redis busy"), rows))
+    bound = ratios["two embedded, nothing shared"]
+    share = ratios["two workers"] / bound
+    print(
+        f"two workers: {ratios['two workers']:.2f} x one (asked for: 1.7); two crawls that share "
+        f"nothing reach {bound:.2f} x here, of which that is {share:.0%}"
+    )
     OUTPUT.parent.mkdir(exist_ok=True)
     rounds = {way: [asdict(each) for each in results] for way, results in found.items()}
     told = {"machine": where, "rounds": rounds, "ratios": ratios}

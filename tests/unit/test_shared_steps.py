@@ -119,6 +119,29 @@ def test_what_an_answer_never_told_is_freed(two: tuple[RedisStore, RedisStore]) 
     assert other.lease([1, 2], 0.0, 10.0) is None
 
 
+def test_a_release_that_arrives_late_ends_no_newer_lease(
+    two: tuple[RedisStore, RedisStore],
+) -> None:
+    """Said again over a new connection, while the old one still had it to deliver."""
+    one, other = two
+    one.put([make_record("http://a.test/1"), make_record("http://a.test/2")])
+    partition = one.keys.of_host("a.test")
+
+    def lease(number: int) -> int:
+        return len(one.ask(partition, "lease", one.session, number, 0, 10, 1, 1, 1, 2))
+
+    def release(number: int) -> Any:
+        words = (one.session, "a.test", number, b"", "0", "", "")
+        return one.ask(partition, "release", *words)
+
+    assert lease(1) == 1
+    assert release(1) == 1
+    assert lease(2) == 1
+    assert release(1) == 0
+    assert other.lease([1, 2], 0.0, 10.0) is None, "it is still the first one's"
+    assert release(2) == 1
+
+
 def test_fingerprints_stay_integers(two: tuple[RedisStore, RedisStore]) -> None:
     one, _ = two
     one.put([make_record(f"http://a.test/{number}") for number in range(1000)])

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 SETTLE_SECS = 30.0
 CLOSING_SECS = 5.0  # how long a crawl that was told to end waits for a Redis that is gone
 MOST_URLS = 50_000
-_COLLECT_SECS = 0.01  # steps that are told within it go to Redis together
+# Steps that are told within it go to Redis together; less where a page waits for the answer.
+_COLLECT_SECS = 0.03
+_READ_SECS = 0.005
 
 
 class BackgroundStore(RedisStore):
@@ -50,6 +52,7 @@ class BackgroundStore(RedisStore):
         self._threaded = Threaded(
             self.direct, self._announce, lambda flush: loop.call_later(_COLLECT_SECS, flush)
         )
+        self._is_read_due = False
 
     def _announce(self) -> None:
         """Called by the thread: answers have come."""
@@ -108,6 +111,16 @@ class BackgroundStore(RedisStore):
         if self._threaded is not None:
             self._threaded.flush()
 
+    def flush_soon(self) -> None:
+        """Let what was told go out within a moment: a page waits for it, and others may too."""
+        if not self._is_read_due and self._loop is not None:
+            self._is_read_due = True
+            self._loop.call_later(_READ_SECS, self._flush_reads)
+
+    def _flush_reads(self) -> None:
+        self._is_read_due = False
+        self.flush()
+
     def tell_all(self, script: str, args: Sequence[Any], then: Callable[[Any], None]) -> None:
         """Make a step that belongs to no partition."""
         if self._threaded is not None:
@@ -151,6 +164,7 @@ class BackgroundStore(RedisStore):
 
         for at, call in enumerate(calls):
             self._threaded.tell(call._replace(then=lambda answer, at=at: hear(at, answer)))  # type: ignore[misc]
+        self.flush_soon()
         self._awaited.add(future)
         try:
             await future

@@ -58,6 +58,7 @@ class Preparation:
 
         for call in calls:
             store.send(call._replace(then=lambda answer, c=call: read(c, answer)))  # type: ignore[misc]
+        store.flush_soon()
 
     def keep_robots(self, key: bytes, row: bytes | None) -> None:
         if row is not None:

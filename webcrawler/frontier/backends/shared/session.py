@@ -165,7 +165,7 @@ class Session:
         store = self._store
         for told in passed:
             host = store.restarted(told)
-            store.stock.add(partition, host.name)
+            store.stock.add(partition, host, told[7])
             store.release(host, time.time(), store.stock.horizon)
 
     # -- losing

@@ -42,7 +42,8 @@ class Stock:
         self._asking = 0
         self._stocked: deque[tuple[Host, list[Record]]] = deque()
         self._firsts: dict[int, list[Record]] = {}
-        self._taken: dict[int, tuple[float, int]] = {}  # when, and how many URLs
+        # Of each lease its number, when it was heard of, and how many URLs came with it.
+        self._leases: dict[int, tuple[int, float, int]] = {}
         self.order: list[int] = []  # of the front queues
         self.horizon = 10.0
         self.is_closed = False
@@ -51,7 +52,7 @@ class Stock:
         """The session is lost: nothing of it is ours, and of its answers none is heard."""
         self._stocked.clear()
         self._firsts.clear()
-        self._taken.clear()
+        self._leases.clear()
         for names in self.names:
             names.clear()
         self._host_count = 0
@@ -138,22 +139,21 @@ class Stock:
         self._moving[partition] -= 1
         if len(found) == _HOSTS_A_LEASE:
             self._may_have.add(partition)
-        now = time.monotonic()
         for told in found:
             host, records = store.leased(told)
             vias = [VIA.unpack(data[-VIA.size :])[0] for data in told[7]]
             for record, via in zip(records, vias, strict=True):
                 store.mine[record.fingerprint] = via
-            self.add(partition, host.name)
-            self._taken[host.id] = (now, len(records))
+            self.add(partition, host, number, len(records))
             store.preparation.prepare(host, records)
         if not self._asking and not found:
             self.feed()
 
-    def add(self, partition: int, name: str) -> None:
-        """A host is ours."""
-        if name not in self.names[partition]:
-            self.names[partition].add(name)
+    def add(self, partition: int, host: Host, number: int, urls: int = 0) -> None:
+        """A host is ours, leased by the step of that number, with so many URLs."""
+        self._leases[host.id] = (number, time.monotonic(), urls)
+        if host.name not in self.names[partition]:
+            self.names[partition].add(host.name)
             self._host_count += 1
 
     def put(self, host: Host, records: list[Record]) -> None:
@@ -187,11 +187,9 @@ class Stock:
         self.sent_to(partition)
         self.feed()  # answered after the release
 
-    def next_batch(self, host: Host) -> int | str:
-        """How many URLs to take with this host next time; "" for the usual number."""
-        taken_at, number = self._taken.pop(host.id, (0.0, 0))
-        if not number:
-            return ""
-        secs = max(1e-6, (time.monotonic() - taken_at) / number)
-        wanted = min(_MOST_URLS, int(_AHEAD_SECS / secs))
-        return wanted if wanted > self._batch else ""
+    def lease_of(self, host: Host) -> tuple[int, int | str]:
+        """The number of a lease that ends, and how many URLs to take with the host next time."""
+        number, taken_at, urls = self._leases.pop(host.id, (-1, 0.0, 0))
+        secs = (time.monotonic() - taken_at) / urls if urls else _AHEAD_SECS
+        wanted = min(_MOST_URLS, int(_AHEAD_SECS / max(secs, 1e-6)))
+        return number, wanted if wanted > self._batch else ""

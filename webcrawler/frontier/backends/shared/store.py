@@ -136,7 +136,7 @@ class RedisStore(Looking):
     def release(self, host: Host, now: float, horizon: float) -> None:
         host.is_leased = False
         hold = "hold" if host.next_at > now + horizon else ""
-        args = [self.session, host.name, *self._row(host), hold, ""]
+        args = [self.session, host.name, 0, *self._row(host), hold, ""]
         self.tell(self.keys.of_host(host.name), "release", args)
         self._rest(host)
 

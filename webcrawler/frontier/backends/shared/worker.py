@@ -256,7 +256,8 @@ class WorkerStore(BackgroundStore):
     def release(self, host: Host, now: float, horizon: float) -> None:
         host.is_leased = False
         hold = "hold" if host.next_at > now + horizon else ""
-        args = [self.session, host.name, *self._row(host), hold, self.stock.next_batch(host)]
+        number, batch = self.stock.lease_of(host)
+        args = [self.session, host.name, number, *self._row(host), hold, batch]
         self.stock.release(self.keys.of_host(host.name), host, args)
         self._rest(host)
 

@@ -17,7 +17,9 @@ for host in pairs(hosts) do
   call('HDEL', host_key(host), 'hd')
   call('ZREM', T .. ':held', host)
   call('HSET', T .. ':lease:' .. heir, host, ARGV[3])
-  passed[#passed + 1] = about(host)
+  local told = about(host)
+  told[8] = tonumber(ARGV[3])
+  passed[#passed + 1] = told
 end
 local kept = call('HGETALL', T .. ':out:' .. dead)
 for i = 1, #kept, 2 do
