@@ -29,7 +29,7 @@ from webcrawler.crawl_log import CrawlLog
 from webcrawler.download.shared import get_resolver
 from webcrawler.exceptions import StoreError
 from webcrawler.frontier.ending import ERRAND, PAGE_OUTCOMES, Ending
-from webcrawler.frontier.record import REQUEST, ROBOTS, SITEMAP, Record
+from webcrawler.frontier.record import MAX_URL_BYTES, REQUEST, ROBOTS, SITEMAP, Record
 from webcrawler.linker import Linker
 from webcrawler.politeness import Fetch, parse_retry_after
 from webcrawler.robots_gate import (
@@ -240,10 +240,10 @@ class FrontierScheduler(BaseScheduler):
         for word in words:
             text = word
             if word.lstrip().startswith("{"):
-                with suppress(ValueError, TypeError, KeyError):
+                with suppress(ValueError, TypeError, KeyError, RecursionError):
                     text = str(json.loads(word)["url"])
             url = complete_seed(text)
-            if url is None:
+            if url is None or len(url) > MAX_URL_BYTES:
                 logger.error(f"no URL was pushed: {text[:200]}")
                 continue
             urls.append(url)

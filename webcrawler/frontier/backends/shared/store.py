@@ -6,6 +6,7 @@ This is what `scrapy frontier` uses, and what the contract suite tests; a worker
 
 from __future__ import annotations
 
+import re
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -274,7 +275,9 @@ class RedisStore(Looking):
     def forget(self) -> int:
         """Delete the whole crawl; how many keys that were."""
         client, deleted = self.direct.client, 0
-        name = self.keys.name
+        name = re.sub(
+            r"([\\*?\[\]^-])", r"\\\1", self.keys.name
+        )  # a pattern would match others too
         for pattern in (f"{{{name}:*}}*", f"{{{name}}}*"):
             keys = client.scan_iter(match=pattern, count=1000)
             for _, chunk in groupby(enumerate(keys), key=lambda pair: pair[0] // 500):
