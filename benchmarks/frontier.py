@@ -61,7 +61,8 @@ from measure import (
 
 from webcrawler.defaults import SETTINGS
 from webcrawler.frontier.backends import SIDE_TABLES
-from webcrawler.frontier.backends.embedded import OWN_TABLES, EmbeddedStore
+from webcrawler.frontier.backends.embedded import EmbeddedStore
+from webcrawler.frontier.backends.layout import OWN_TABLES
 from webcrawler.frontier.backends.rocks import RocksKV
 from webcrawler.frontier.ending import Ending
 from webcrawler.frontier.mercator import Mercator

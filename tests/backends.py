@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from tests.redis_server import RedisServer
 from webcrawler.frontier.backends import SIDE_TABLES
-from webcrawler.frontier.backends.embedded import OWN_TABLES, EmbeddedStore
+from webcrawler.frontier.backends.embedded import EmbeddedStore
 from webcrawler.frontier.backends.kv import DictKV
+from webcrawler.frontier.backends.layout import OWN_TABLES
 from webcrawler.frontier.backends.rocks import RocksKV
 from webcrawler.frontier.backends.shared.driver import Direct
 from webcrawler.frontier.backends.shared.store import RedisStore

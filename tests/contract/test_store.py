@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,8 +12,9 @@ import xxhash
 
 from tests.backends import NAMES, Backend
 from webcrawler.exceptions import JobError, StoreError
-from webcrawler.frontier.backends.embedded import _SHAPE, VERSION, EmbeddedStore
+from webcrawler.frontier.backends.embedded import EmbeddedStore
 from webcrawler.frontier.backends.kv import DictKV
+from webcrawler.frontier.backends.layout import ID, SHAPE, VERSION
 from webcrawler.frontier.backends.rocks import RocksTable
 from webcrawler.frontier.ending import Ending
 from webcrawler.frontier.host import Host, host_id
@@ -578,7 +580,7 @@ def test_a_store_of_another_kind_is_refused(
     store = world.backend.store
     assert store is not None
     batch = store.kv.batch()
-    batch.put(b"shape", _SHAPE.pack(version, queues), store.kv.handle("meta"))
+    batch.put(b"shape", SHAPE.pack(version, queues), store.kv.handle("meta"))
     store.kv.write(batch)
     store.close()
     with pytest.raises(JobError, match=words):
@@ -668,13 +670,13 @@ def test_a_store_of_format_1_is_taken_over() -> None:
     kv.table("hosts").rows[key] = host.pack()
     kv.table("front").rows.clear()
     kv.table("leases").rows[key] = b""
-    kv.table("meta").rows[b"shape"] = _SHAPE.pack(1, QUEUES)
+    kv.table("meta").rows[b"shape"] = SHAPE.pack(1, QUEUES)
     restarted: list[str] = []
     for _ in range(2):
         store = EmbeddedStore(kv, queues=QUEUES, restart=lambda host: restarted.append(host.name))
         assert store.front_sizes() == [1, 0, 0, 0]
     assert restarted == ["a.test"]
-    assert _SHAPE.unpack(kv.table("meta").rows[b"shape"]) == (VERSION, QUEUES)
+    assert SHAPE.unpack(kv.table("meta").rows[b"shape"]) == (VERSION, QUEUES)
     assert paths(take(store, 2)[1]) == ["1", "2"]
 
 
@@ -687,10 +689,53 @@ def test_the_counts_of_format_2_are_taken_over() -> None:
     store.close()
     meta = kv.table("meta").rows
     meta[b"counts"] = meta[b"counts"][:-8]
-    meta[b"shape"] = _SHAPE.pack(2, QUEUES)
+    meta[b"shape"] = SHAPE.pack(2, QUEUES)
     counts = EmbeddedStore(kv, queues=QUEUES).counts
     assert (counts.known, counts.waiting) == (2, 1)
     assert {name: count for name, count in counts.ended.items() if count} == {"stored": 1}
+
+
+def test_a_store_of_format_2_is_taken_over() -> None:
+    """There a host's URLs were kept under its id."""
+    kv = DictKV()
+    EmbeddedStore(kv, queues=QUEUES).put([record("1"), record("2", queue=2), record("1", "b.test")])
+    queue = kv.table("queue").rows
+    for key, row in list(kv.table("hosts").rows.items()):
+        host = Host.unpack(row, int.from_bytes(key, "big"))
+        for place in list(queue.irange(ID.pack(host.shelf), ID.pack(host.shelf + 1))):
+            queue[key + place[8:]] = queue.pop(place)
+        host.shelf = host.id
+        kv.table("hosts").rows[key] = host.pack()
+    kv.table("meta").rows[b"shape"] = SHAPE.pack(2, QUEUES)
+    store = EmbeddedStore(kv, queues=QUEUES)
+    assert store.put([record("3"), record("1"), record("1", "c.test")]) == 2
+    known = store.find(fingerprint("http://a.test/2"))
+    assert known is not None
+    assert known.record is not None
+    store = EmbeddedStore(kv, queues=QUEUES)
+    names = [("a.test", n) for n in (1, 3, 2)] + [("b.test", 1), ("c.test", 1)]
+    assert waiting(store) == [f"http://{name}/{n}" for name, n in names]
+    assert SHAPE.unpack(kv.table("meta").rows[b"shape"]) == (VERSION, QUEUES)
+
+
+@pytest.mark.parametrize("backend", ["memory", "rocks"])
+def test_hosts_have_shelves_in_the_order_they_were_met(backend: str) -> None:
+    world = World(backend, "reopened")
+    names = [f"h{n}.test" for n in range(30)]
+    for start in range(0, 30, 10):
+        store = world.again()
+        assert isinstance(store, EmbeddedStore)
+        store.put([record("0", name) for name in names[start : start + 10]])
+    store.put([record("1", name, queue=2) for name in reversed(names)])
+    shelves = {host.name: host.shelf for host in store.hosts()}
+    assert [shelves[name] for name in names] == list(range(1, 31))
+    seen, after = [], b""
+    while chunk := list(islice(store.waiting(after=after), 7)):
+        seen += [one.url for _, one in chunk]
+        after = chunk[-1][0] + b"\0"
+    assert sorted(seen) == sorted(f"http://{name}/{n}" for name in names for n in (0, 1))
+    assert len(seen) == len(set(seen))
+    world.end()
 
 
 def test_rocks_writes_nothing_after_a_failure() -> None:
@@ -727,7 +772,7 @@ class DamagedFamily:
     def get(self, key: Any) -> Any:
         raise Exception("Corruption: block checksum mismatch")
 
-    def iter(self) -> DamagedFamily:
+    def iter(self, options: Any) -> DamagedFamily:
         return self
 
     def seek(self, key: bytes) -> None: ...

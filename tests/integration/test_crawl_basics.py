@@ -19,7 +19,7 @@ from tests.crawling import LOG_FIELDS, ROOT, fetched, reachable
 from webcrawler.config import Config
 from webcrawler.exceptions import ArgumentError, SettingError
 from webcrawler.frontier.backends import SIDE_TABLES
-from webcrawler.frontier.backends.embedded import _SHAPE, OWN_TABLES, VERSION
+from webcrawler.frontier.backends.layout import OWN_TABLES, SHAPE, VERSION
 from webcrawler.frontier.backends.rocks import RocksKV
 from webcrawler.sampleweb import SampleServer, SampleWeb
 from webcrawler.spiders.arguments import Arguments
@@ -426,7 +426,7 @@ def test_a_frontier_of_another_kind(
 ) -> None:
     kv = RocksKV(crawls.job / "frontier", (*OWN_TABLES, *SIDE_TABLES), sync_secs=0)
     batch = kv.batch()
-    batch.put(b"shape", _SHAPE.pack(version, queues), kv.handle("meta"))
+    batch.put(b"shape", SHAPE.pack(version, queues), kv.handle("meta"))
     kv.write(batch)
     kv.close()
     before = len(plain.arrivals)

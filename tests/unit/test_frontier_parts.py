@@ -68,6 +68,10 @@ def test_host_round_trip():
     }
     assert again.queues[2].head == 5, "what was in hand at a crash is read again"
     assert not again.is_leased
+    assert again.shelf == 42
+    host.shelf = 7
+    again = Host.unpack(host.pack(), 42)
+    assert (again.shelf, again.address, again.name) == (7, "::1", "example.org:8080")
 
 
 @pytest.mark.parametrize("outcome", OUTCOMES)

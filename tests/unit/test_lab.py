@@ -8,8 +8,9 @@ from xml.etree import ElementTree
 import pytest
 
 from webcrawler.frontier.backends import SIDE_TABLES
-from webcrawler.frontier.backends.embedded import OWN_TABLES, EmbeddedStore
+from webcrawler.frontier.backends.embedded import EmbeddedStore
 from webcrawler.frontier.backends.kv import DictKV
+from webcrawler.frontier.backends.layout import OWN_TABLES
 from webcrawler.frontier.backends.rocks import RocksKV
 from webcrawler.lab.__main__ import main
 from webcrawler.lab.auditor import Auditor

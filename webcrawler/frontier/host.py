@@ -18,8 +18,10 @@ _HELD_AT, _FLAGS_AT = 17, _QUEUES_AT - 2
 _NOT_HELD = bytes(8)
 _NUMBERS = struct.Struct("<III")
 _FIRST = struct.Struct("<" + _QUEUE)
+_SHELF = struct.Struct(">Q")  # big-endian, as it stands in keys
 _BLOCKED = 1
 _EXHAUSTED = 2
+_SHELVED = 4  # a shelf other than the id follows the queues
 _CAUSES = tuple(Cause)
 
 
@@ -55,7 +57,10 @@ class HostQueue:
 
 
 class Host:
-    """A host's clock, counts and queues."""
+    """A host's clock, counts and queues.
+
+    `shelf` is the number under which a store that keeps URLs in key order keeps this host's.
+    """
 
     __slots__ = (
         "address",
@@ -75,11 +80,13 @@ class Host:
         "next_at",
         "parkings",
         "queues",
+        "shelf",
     )
 
-    def __init__(self, name: str, host_id: int) -> None:
+    def __init__(self, name: str, host_id: int, shelf: int | None = None) -> None:
         self.name = name
         self.id = host_id
+        self.shelf = host_id if shelf is None else shelf
         self.next_at = 0.0
         self.last_at = 0.0
         self.delay = 0.0
@@ -120,6 +127,11 @@ class Host:
                 queues += (k, queue.low, queue.tail, queue.stored, has_place)
         number = len(queues) // 5
         address = self.address.encode() if self.address else b""
+        flags = (_BLOCKED if self.is_blocked else 0) | (_EXHAUSTED if self.is_exhausted else 0)
+        shelf = b""
+        if self.shelf != self.id:
+            flags |= _SHELVED
+            shelf = _SHELF.pack(self.shelf)
         return (
             _shape(number).pack(
                 number,
@@ -132,10 +144,11 @@ class Host:
                 self.parkings if self.parkings < 255 else 255,
                 self.fetched,
                 self.cause,
-                (_BLOCKED if self.is_blocked else 0) | (_EXHAUSTED if self.is_exhausted else 0),
+                flags,
                 len(address),
                 *queues,
             )
+            + shelf
             + address
             + self.name.encode()
         )
@@ -167,8 +180,14 @@ class Host:
             queues[i]: HostQueue(queues[i + 1], queues[i + 2], queues[i + 3], queues[i + 4] == 1)
             for i in range(0, len(queues), 5)
         }
-        name_at = shape.size + address_size
-        host.address = data[shape.size : name_at].decode() if address_size else ""
+        at = shape.size
+        if flags & _SHELVED:
+            host.shelf = _SHELF.unpack_from(data, at)[0]
+            at += _SHELF.size
+        else:
+            host.shelf = host_id
+        name_at = at + address_size
+        host.address = data[at:name_at].decode() if address_size else ""
         host.name = data[name_at:].decode()
         host.is_leased = False
         host.in_hand = 0
@@ -178,24 +197,25 @@ class Host:
         return f"<Host {self.name} stored={self.stored} next_at={self.next_at:.3f}>"
 
 
-def append_to_row(row: bytes, k: int) -> tuple[bytes, int, bool] | None:
-    """The packed row of a host with one more URL in queue k; that URL's sequence number; whether
-    the host is now to be put on front queue k.
+def append_to_row(row: bytes, k: int) -> tuple[bytes, bytes, int, bool] | None:
+    """The packed row of a host with one more URL in queue k; the host's shelf, as it stands in
+    keys; the URL's sequence number; whether the host is now to be put on front queue k.
 
-    None for a host that is frozen or held, which may not stand there. Several times as fast as
-    unpacking and packing.
+    None for a host that is frozen or held, which may not stand there, or has no shelf but its id.
+    Several times as fast as unpacking and packing.
     """
-    if row[_FLAGS_AT] or row[_HELD_AT : _HELD_AT + 8] != _NOT_HELD:
+    if row[_FLAGS_AT] != _SHELVED or row[_HELD_AT : _HELD_AT + 8] != _NOT_HELD:
         return None
     end = _QUEUES_AT + row[0] * _QUEUE_BYTES
+    shelf = row[end : end + 8]
     for at in range(_QUEUES_AT, end, _QUEUE_BYTES):
         if row[at] == k:
             low, tail, stored = _NUMBERS.unpack_from(row, at + 1)
             numbers = _NUMBERS.pack(low, tail + 1, stored + 1)
             was_queued = row[at + 13] == 1
-            return row[: at + 1] + numbers + b"\1" + row[at + 14 :], tail, not was_queued
+            return row[: at + 1] + numbers + b"\1" + row[at + 14 :], shelf, tail, not was_queued
     first = _FIRST.pack(k, 0, 1, 1, 1)
-    return bytes((row[0] + 1,)) + row[1:end] + first + row[end:], 0, True
+    return bytes((row[0] + 1,)) + row[1:end] + first + row[end:], shelf, 0, True
 
 
 def host_id(name: str) -> int:

@@ -50,7 +50,7 @@ class PopularCache:
             return []
         is_old = is_hit[:, _WAYS // 2 :].any(axis=1) & ~is_young
         if is_old.any():
-            self._push(places[is_old], values[is_old], is_hit[is_old].argmax(axis=1))
+            self._move(places[is_old], values[is_old], is_hit[is_old].argmax(axis=1))
         is_here = is_young | is_old
         return [f for f, here in zip(fingerprints, is_here.tolist(), strict=True) if not here]
 
@@ -61,17 +61,20 @@ class PopularCache:
         """Of several that fall into one bucket together, the last is kept."""
         if fingerprints:
             places, values = self._places(list(fingerprints))
-            self._push(places, values, np.full(len(places), _WAYS - 1))
+            rows = np.empty((len(places), _WAYS), dtype=np.uint64)
+            rows[:, 1:] = self._buckets.take(places, axis=0)[:, :-1]
+            rows[:, 0] = values
+            self._buckets[places] = rows
 
     def _places(self, fingerprints: Sequence[int]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Their buckets, and what is kept of them there: never 0, which is an empty place."""
         numbers = np.array(fingerprints, dtype=np.uint64)
         return (numbers & self._mask).astype(np.intp), numbers | self._mask
 
-    def _push(self, places: NDArray[Any], values: NDArray[Any], last: NDArray[Any]) -> None:
-        """Put values in front; what was at `last` is gone from there, or forgotten."""
-        before = self._buckets.take(places, axis=0)
-        rows = np.where(last[:, None] >= _COLUMNS, np.roll(before, 1, axis=1), before)
+    def _move(self, places: NDArray[Any], values: NDArray[Any], last: NDArray[Any]) -> None:
+        """Move values from the columns `last` to the front."""
+        rows = self._buckets.take(places, axis=0)
+        rows[:, 1:] = np.where(last[:, None] >= _COLUMNS[1:], rows[:, :-1], rows[:, 1:])
         rows[:, 0] = values
         self._buckets[places] = rows
 

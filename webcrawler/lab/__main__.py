@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from webcrawler.frontier.backends import SIDE_TABLES
-from webcrawler.frontier.backends.embedded import OWN_TABLES, EmbeddedStore
+from webcrawler.frontier.backends.embedded import EmbeddedStore
 from webcrawler.frontier.backends.kv import KV, DictKV
+from webcrawler.frontier.backends.layout import OWN_TABLES
 from webcrawler.lab.picture import sparkline, svg
 from webcrawler.lab.planning import DAYS, LOAD, PAGES, frontier_workers, hosts_at_once, needs
 from webcrawler.lab.planning import read_costs as read

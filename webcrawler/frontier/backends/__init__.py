@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from webcrawler.frontier.backends.embedded import OWN_TABLES, EmbeddedStore
+from webcrawler.frontier.backends.embedded import EmbeddedStore
 from webcrawler.frontier.backends.kv import KV, DictKV
+from webcrawler.frontier.backends.layout import OWN_TABLES
 from webcrawler.index.layout import TABLES as INDEX_TABLES
 
 if TYPE_CHECKING:

@@ -1,15 +1,4 @@
-"""The embedded store: the frontier's state in tables of a key-value engine.
-
-Tables, with everything big-endian so that key order is queue order:
-
-    seen      fingerprint                  -> host id, front queue, sequence: where it waits
-    queue     host id, front queue, seq.   -> packed record
-    hosts     host id                      -> packed host row
-    front     front queue, sequence        -> host id
-    held      time, host id                -> nothing
-    leases    host id                      -> nothing: hosts with URLs in hand, in format 1
-    pages     fingerprint                  -> how a URL ended
-    meta      version, counts, shape, how far the front queues are reserved
+"""The embedded store: the frontier's state in tables of a key-value engine (see `layout`).
 
 A record leaves `queue` only in the commit that ends it, and a host leaves `front` only in one that
 ends its last or lets it stand anew, so whatever a crash interrupts is still there, and taking
@@ -20,39 +9,25 @@ if their last fetch had just ended.
 
 from __future__ import annotations
 
-import struct
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from webcrawler.exceptions import JobError
-from webcrawler.frontier.backends.front import FrontQueues
-from webcrawler.frontier.backends.host_table import HostTable
 from webcrawler.frontier.backends.kv import LazyBatch
-from webcrawler.frontier.ending import OUTCOMES, PAGE_OUTCOMES, EndedPage
+from webcrawler.frontier.backends.layout import ID, PLACE_ON_SHELF, write_counts
+from webcrawler.frontier.backends.reading import StoreReader
+from webcrawler.frontier.ending import PAGE_OUTCOMES
 from webcrawler.frontier.host import Host, HostQueue, append_to_row, host_id, host_id_again
-from webcrawler.frontier.record import Record
-from webcrawler.frontier.seen import BloomFilter, PopularCache
-from webcrawler.frontier.store import Counts, Known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from webcrawler.frontier.backends.kv import KV
     from webcrawler.frontier.ending import Ending
-    from webcrawler.tables import Batch, Table
-
-VERSION = 3  # 1 had a row in `leases` for each host in hand, 2 no count of errands
-OWN_TABLES = ("seen", "queue", "hosts", "front", "held", "leases", "pages", "meta")
-
-_ID = struct.Struct(">Q")
-_PLACE = struct.Struct(">QBI")  # host id, front queue, sequence
-_HELD = struct.Struct(">dQ")
-_COUNTS = struct.Struct(f"<4Q{len(OUTCOMES)}Q")
-_SHAPE = struct.Struct("<HB")  # version, number of front queues
-_NO_FILTER_BELOW = 3  # a get_many of so few keys costs more than the gets
+    from webcrawler.frontier.record import Record
+    from webcrawler.frontier.seen import BloomFilter
+    from webcrawler.tables import Batch
 
 
-class EmbeddedStore:
+class EmbeddedStore(StoreReader):
     """See the module. `restart` sets the clock of a host that was in hand at a crash."""
 
     def __init__(
@@ -65,82 +40,10 @@ class EmbeddedStore:
         cached_hosts: int = 50_000,
         bloom: BloomFilter | None = None,
     ) -> None:
-        self.kv = kv
-        self.queues = queues
-        self.counts = Counts(ended=dict.fromkeys(OUTCOMES, 0))
-        self._popular = PopularCache(popular)
-        self._bloom = bloom
-        self._in_hand: set[int] = set()
-        self._seen = kv.table("seen")
-        self._queue = kv.table("queue")
-        # All handles in one place: the engine is not let go before the last of them.
-        self._handles: dict[str, Any] = {name: kv.handle(name) for name in OWN_TABLES}
-        self._hosts = HostTable(kv, self._handles, cached_hosts)
-        self._check_shape()
-        self._check_seen()
-        self._front = FrontQueues(kv, self._handles, queues)
-        self._held_from = b""
-        self._held_until = self._first_held()
-        self.held = sum(1 for _ in kv.table("held").scan(b""))
+        super().__init__(kv, queues, popular, cached_hosts, bloom)
         self._recover(restart)
 
     # -- opening and closing
-
-    def _check_shape(self) -> None:
-        meta = self.kv.table("meta")
-        shape = meta.get(b"shape")
-        if shape is None:
-            batch = self.kv.batch()
-            batch.put(b"shape", _SHAPE.pack(VERSION, self.queues), self._handles["meta"])
-            self.kv.write(batch)
-            return
-        version, queues = _SHAPE.unpack_from(shape)
-        if version > VERSION:
-            raise JobError(
-                f"this crawl was written by a newer version of webcrawler (format {version}, "
-                f"this one reads up to {VERSION}): upgrade, or use another job folder"
-            )
-        if queues != self.queues:
-            raise JobError(
-                f"this crawl was started with FRONTIER_FRONT_QUEUES={queues}, not {self.queues}: "
-                f"use that, or another job folder"
-            )
-        if version < VERSION:
-            batch = self.kv.batch()
-            batch.put(b"shape", _SHAPE.pack(VERSION, self.queues), self._handles["meta"])
-            self.kv.write(batch)
-        counts = meta.get(b"counts")
-        if counts is not None:
-            known, waiting, frozen, hosts, *ended = _COUNTS.unpack(
-                counts.ljust(_COUNTS.size, b"\0")
-            )
-            self.counts = Counts(
-                known, waiting, frozen, hosts, 0, dict(zip(OUTCOMES, ended, strict=True))
-            )
-
-    def _check_seen(self) -> None:
-        """One URL-seen test for the whole crawl: the exact one knows nothing of the other's URLs.
-
-        A Bloom filter that is new here (a checkpoint has none) learns what is known.
-        """
-        is_marked = self.kv.table("meta").get(b"bloom") is not None
-        if self._bloom is None:
-            if is_marked:
-                raise JobError(
-                    "this crawl was started with FRONTIER_BLOOM_URLS: use that, or another "
-                    "job folder"
-                )
-            return
-        if not is_marked:
-            batch = self.kv.batch()
-            batch.put(b"bloom", b"", self._handles["meta"])
-            self.kv.write(batch)
-        if self._bloom.is_fresh:
-            ended = (_ID.unpack(key)[0] for key, _ in self.kv.table("pages").scan(b""))
-            waiting = (record.fingerprint for _, record in self.waiting())
-            for fingerprints in (ended, waiting):
-                while chunk := list(islice(fingerprints, 1000)):
-                    self._bloom.add_all(chunk)
 
     def _recover(self, restart: Callable[[Host], None]) -> None:
         leased = [key for key, _ in self.kv.table("leases").scan(b"")]
@@ -149,7 +52,7 @@ class EmbeddedStore:
             batch = self.kv.batch()
             for key in leased[start : start + 1000]:
                 batch.delete(key, self._handles["leases"])
-                host = self._hosts.get(_ID.unpack(key)[0])
+                host = self._hosts.get(ID.unpack(key)[0])
                 if host is None:
                     continue
                 restart(host)
@@ -166,8 +69,7 @@ class EmbeddedStore:
                 self._front.settle(batch)
                 self.kv.write(batch)
         finally:
-            if self._bloom is not None:
-                self._bloom.close()
+            self._seen.close()
             self._handles.clear()
             self.kv.close()
 
@@ -193,13 +95,6 @@ class EmbeddedStore:
                 self._front.leave(k, queue.place, batch)
                 queue.place = -1
 
-    def _write_counts(self, batch: Any) -> None:
-        counts = self.counts
-        row = _COUNTS.pack(
-            counts.known, counts.waiting, counts.frozen, counts.hosts, *counts.ended.values()
-        )
-        batch.put(b"counts", row, self._handles["meta"])
-
     def _stand(self, host: Host, batch: Any) -> None:
         """Let a host that is free stand in every front queue it has URLs for."""
         if host.is_leased or host.held_at or host.is_frozen:
@@ -207,30 +102,10 @@ class EmbeddedStore:
         for k, queue in host.queues.items():
             if queue.unread and not queue.is_queued:
                 queue.is_queued = True
-                self._front.push(k, _ID.pack(host.id), batch)
+                self._front.push(k, ID.pack(host.id), batch)
                 if queue.place >= 0:
                     self._front.leave(k, queue.place, batch)
                     queue.place = -1
-
-    # -- the URL-seen test
-
-    def unknown(self, fingerprints: Sequence[int]) -> list[bool]:
-        new = self._unknown(fingerprints)
-        return [fingerprint in new for fingerprint in fingerprints]
-
-    def _unknown(self, fingerprints: Sequence[int]) -> set[int]:
-        """Those that were never put."""
-        asked = self._popular.missing(fingerprints)
-        if not asked:
-            return set()
-        if self._bloom is not None:
-            bloom = self._bloom
-            return {fingerprint for fingerprint in asked if fingerprint not in bloom}
-        pack = _ID.pack
-        rows = self._seen.get_many([pack(fingerprint) for fingerprint in asked])
-        pairs = list(zip(asked, rows, strict=True))
-        self._popular.add_all([fingerprint for fingerprint, row in pairs if row is not None])
-        return {fingerprint for fingerprint, row in pairs if row is None}
 
     # -- putting
 
@@ -242,10 +117,9 @@ class EmbeddedStore:
         return len(new)
 
     def _write_all(self, batch: Any, new: Collection[int] = ()) -> None:
-        self._write_counts(batch)
+        write_counts(self.counts, batch, self._handles["meta"])
         self._write(batch)
-        if self._bloom is not None and new:
-            self._bloom.add_all(new)
+        self._seen.confirm(new)
 
     def _add(
         self, records: Sequence[Record], batch: Any, touched: dict[int, Host]
@@ -253,15 +127,13 @@ class EmbeddedStore:
         """Append the new ones to their hosts' queues; writes the rows of the touched hosts."""
         new: dict[int, Record] = {}
         if records:
-            unknown = self._unknown([record.fingerprint for record in records])
-            if unknown:
-                new = {
-                    record.fingerprint: record
-                    for record in reversed(records)
-                    if record.fingerprint in unknown
-                }
-                self._append(list(reversed(new.values())), batch, touched)
-                self._popular.add_all(new)
+            unknown = self._seen.unknown([record.fingerprint for record in records])
+            for record in records if unknown else ():
+                if record.fingerprint in unknown:
+                    new.setdefault(record.fingerprint, record)
+            if new:
+                self._append(new.values(), batch, touched)
+                self._seen.note(new)
                 self.counts.known += len(new)
                 self.counts.waiting += len(new)
         for host in touched.values():
@@ -269,7 +141,7 @@ class EmbeddedStore:
             self._hosts.write(host, batch)
         return new
 
-    def _append(self, records: Sequence[Record], batch: Any, touched: dict[int, Host]) -> None:
+    def _append(self, records: Collection[Record], batch: Any, touched: dict[int, Host]) -> None:
         """Give records their places at the ends of their hosts' queues.
 
         The rows of hosts at rest are written; the other hosts, and new ones, are added to
@@ -277,37 +149,43 @@ class EmbeddedStore:
         """
         ids = [host_id(record.host) for record in records]
         hosts = self._hosts
-        hosts.load({identity for identity in ids if identity not in touched})
+        hosts.load(ids)
         rows, changed = hosts.rows, set()
-        put, pack_place, pack_id = batch.put, _PLACE.pack, _ID.pack
+        put, pack_place, pack_id = batch.put, PLACE_ON_SHELF.pack, ID.pack
         queue_table = self._handles["queue"]
-        seen_table = self._handles["seen"] if self._bloom is None else None
+        seen_table = self._handles["seen"] if self._seen.is_exact else None
         for identity, record in zip(ids, records, strict=True):
             k = record.queue
             row = rows.get(identity) if identity not in touched else None
             appended = append_to_row(row, k) if row is not None else None
+            host_key = pack_id(identity)
             if appended is not None:
-                rows[identity], sequence, is_to_stand = appended
+                rows[identity], shelf, sequence, is_to_stand = appended
                 changed.add(identity)
                 if is_to_stand:
-                    self._front.push(k, pack_id(identity), batch)
+                    self._front.push(k, host_key, batch)
             else:
                 host = touched.get(identity)
                 if host is None:
-                    host = hosts.get(identity)
-                    if host is None:
-                        host = Host(record.host, identity)
-                        self.counts.hosts += 1
-                    touched[identity] = host
+                    host = touched[identity] = self._met(record.host, identity)
+                shelf = pack_id(host.shelf)
                 sequence = self._append_to(host, k)
             record.sequence = sequence
-            place = pack_place(identity, k, sequence)
-            put(place, record.pack(), queue_table)
+            place = pack_place(k, sequence)
+            put(shelf + place, record.pack(), queue_table)
             if seen_table is not None:
-                put(pack_id(record.fingerprint), place, seen_table)
+                put(pack_id(record.fingerprint), host_key + place, seen_table)
         for identity in changed:
             if identity not in touched:
                 hosts.write_row(identity, batch)
+
+    def _met(self, name: str, identity: int) -> Host:
+        """A host, which may be new: then it gets the next shelf."""
+        host = self._hosts.get(identity)
+        if host is None:
+            self.counts.hosts += 1
+            host = Host(name, identity, self.counts.hosts)
+        return host
 
     def _append_to(self, host: Host, k: int) -> int:
         queue = host.queues.get(k)
@@ -331,7 +209,7 @@ class EmbeddedStore:
         for k in order:
             while leased is None and front.is_filled(k):
                 if front.is_dry(k):
-                    self._hosts.load(_ID.unpack(key)[0] for key in front.read_ahead(k))
+                    self._hosts.load([ID.unpack(key)[0] for key in front.read_ahead(k)])
                 host = self._take(k, batch)
                 if host is None:
                     continue
@@ -350,7 +228,7 @@ class EmbeddedStore:
     def _take(self, k: int, batch: Any) -> Host | None:
         """The host at the head of front queue k, or None if that place turns out to be stale."""
         place, key = self._front.pop(k, batch)
-        identity = _ID.unpack(key)[0]
+        identity = ID.unpack(key)[0]
         host = self._hosts.get(identity)
         queue = host.queues.get(k) if host is not None else None
         if host is None or queue is None:
@@ -369,97 +247,31 @@ class EmbeddedStore:
     def _hold(self, host: Host, batch: Any) -> None:
         self._leave(host, batch)
         host.held_at = host.next_at
-        self.held += 1
-        key = _HELD.pack(host.held_at, host.id)
-        batch.put(key, b"", self._handles["held"])
-        self._held_from = min(self._held_from, key)
-        if self._held_until is None or host.held_at < self._held_until:
-            self._held_until = host.held_at
+        self._held.add(host.held_at, host.id, batch)
         self._hosts.write(host, batch)
 
-    def held_until(self) -> float | None:
-        return self._held_until
-
-    def _first_held(self) -> float | None:
-        for key, _ in self.kv.scan("held", self._held_from, b""):
-            self._held_from = key
-            until: float = _HELD.unpack(key)[0]
-            return until
-        return None
-
     def wake(self, now: float) -> None:
-        if self._held_until is None or self._held_until > now:
+        until = self._held.until
+        if until is None or until > now:
             return
         batch = self.kv.batch()
-        for key, _ in self.kv.scan("held", self._held_from, b""):
-            at, identity = _HELD.unpack(key)
-            if at > now:
-                break
-            batch.delete(key, self._handles["held"])
-            self.held -= 1
+        for at, identity in self._held.take(now, batch):
             host = self._hosts.get(identity)
             if host is not None and host.held_at == at:
                 host.held_at = 0.0
                 self._stand(host, batch)
                 self._hosts.write(host, batch)
         self._write(batch)
-        self._held_until = self._first_held()
+        self._held.look()
 
     def refill(self, host: Host, choice: Sequence[int]) -> list[Record]:
-        wanted: dict[int, int] = {}
-        for k in choice:
-            wanted[k] = wanted.get(k, 0) + 1
-        # Most often there are no gaps, and one read of the next places has them all.
-        keys = [
-            _PLACE.pack(host.id, k, sequence)
-            for k, count in wanted.items()
-            for sequence in range(host.queues[k].head, host.queues[k].head + count)
-        ]
-        rows = self._queue.get_many(keys)
-        records: list[Record] = []
-        at = 0
-        for k, count in wanted.items():
-            found = self._take_in_hand(host, k, rows[at : at + count])
-            if len(found) < count:
-                found += self._read(host, k, count - len(found))
-            records += found
-            at += count
+        records = self._shelves.take(host, choice)
         host.in_hand += len(records)
         self.counts.in_hand += len(records)
         return records
 
-    def _take_in_hand(self, host: Host, k: int, rows: Sequence[bytes | None]) -> list[Record]:
-        """Records of rows that follow each other, up to the first gap."""
-        queue, in_hand, records = host.queues[k], self._in_hand, []
-        for row in rows:
-            if row is None:
-                break
-            record = Record.unpack(row, host.name, k, queue.head)
-            queue.head += 1
-            if record.fingerprint not in in_hand:
-                in_hand.add(record.fingerprint)
-                queue.unread -= 1
-                records.append(record)
-        return records
-
-    def _read(self, host: Host, k: int, count: int) -> list[Record]:
-        """The same across gaps: where URLs were dropped, or are in hand already."""
-        queue = host.queues[k]
-        records: list[Record] = []
-        start = _PLACE.pack(host.id, k, queue.head)
-        for key, value in self.kv.scan("queue", start, start[:9]):
-            queue.head = _PLACE.unpack(key)[2]
-            records += self._take_in_hand(host, k, [value])
-            if len(records) == count:
-                break
-        return records
-
     def give_back(self, host: Host, records: Sequence[Record]) -> None:
-        for record in records:
-            queue = host.queues[record.queue]
-            queue.head = min(queue.head, record.sequence)
-            queue.unread += 1
-            self._in_hand.discard(record.fingerprint)
+        self._shelves.give_back(host, records)
         host.in_hand -= len(records)
         self.counts.in_hand -= len(records)
 
@@ -483,23 +295,13 @@ class EmbeddedStore:
 
     # -- ending
 
-    @property
-    def has_pending(self) -> bool:
-        return self.counts.waiting > self.counts.frozen or self.counts.in_hand > 0
-
-    def may_hand_out(self) -> bool:
-        return True  # nobody else could have taken anything
-
-    def has_lost_leases(self) -> bool:
-        return False
-
     def done(self, ending: Ending, then: Callable[[bool], None] | None = None) -> None:
         record = ending.record
         batch = self.kv.batch()
         host = self._end(record, batch)
         if ending.outcome in PAGE_OUTCOMES:
             host.fetched += 1
-        batch.put(_ID.pack(record.fingerprint), ending.pack_row(), self._handles["pages"])
+        batch.put(ID.pack(record.fingerprint), ending.pack_row(), self._handles["pages"])
         self.counts.ended[ending.outcome] += 1
         if ending.batch.writes:
             self._extend(ending.batch, batch)
@@ -517,7 +319,7 @@ class EmbeddedStore:
         """Take a record in hand out of its queue."""
         host = self._hosts.active[host_id_again(record.host)]
         queue = host.queues[record.queue]
-        batch.delete(_PLACE.pack(host.id, record.queue, record.sequence), self._handles["queue"])
+        self._shelves.delete(host, record, batch)
         queue.stored -= 1
         if record.sequence == queue.low:
             queue.low += 1
@@ -528,7 +330,7 @@ class EmbeddedStore:
         return host
 
     def _let_go(self, host: Host, record: Record, batch: Any) -> None:
-        self._in_hand.discard(record.fingerprint)
+        self._shelves.in_hand.discard(record.fingerprint)
         host.in_hand -= 1
         self.counts.in_hand -= 1
         if not host.in_hand and not host.is_leased:
@@ -551,12 +353,11 @@ class EmbeddedStore:
         for record in records:
             identity = host_id(record.host)
             host = touched.get(identity) or self._hosts.get(identity)
-            if host is None or record.fingerprint in self._in_hand:
+            if host is None or record.fingerprint in self._shelves.in_hand:
                 continue
             ending = endings(record)
-            place = _PLACE.pack(host.id, record.queue, record.sequence)
-            batch.delete(place, self._handles["queue"])
-            batch.put(_ID.pack(record.fingerprint), ending.pack_row(), self._handles["pages"])
+            self._shelves.delete(host, record, batch)
+            batch.put(ID.pack(record.fingerprint), ending.pack_row(), self._handles["pages"])
             queue = host.queues[record.queue]
             queue.stored -= 1
             queue.unread -= 1
@@ -588,54 +389,7 @@ class EmbeddedStore:
         self._extend(batch, writes)
         self.kv.write(writes)
 
-    def table(self, name: str) -> Table:
-        return self.kv.table(name)
-
-    # -- looking
-
-    def find(self, fingerprint: int) -> Known | None:
-        page = self.kv.table("pages").get(_ID.pack(fingerprint))
-        place = self._seen.get(_ID.pack(fingerprint))
-        record = self._record_at(place) if place is not None else None
-        # A place is given to another URL once its host's queue has run empty.
-        if record is not None and record.fingerprint == fingerprint:
-            return Known(record=record, is_in_hand=fingerprint in self._in_hand)
-        if page is not None:
-            return Known(page=EndedPage.unpack(page))
-        return None
-
-    def _record_at(self, place: bytes) -> Record | None:
-        row = self._queue.get(place)
-        if row is None:
-            return None
-        identity, k, sequence = _PLACE.unpack(place)
-        host = self._hosts.get(identity)
-        return Record.unpack(row, host.name if host else "", k, sequence)
-
-    def url_of(self, fingerprint: int) -> str | None:
-        known = self.find(fingerprint)
-        if known is None:
-            return None
-        return known.record.url if known.record else known.page.url if known.page else None
-
-    def host(self, name: str) -> Host | None:
-        return self._hosts.get(host_id(name))
-
-    def hosts(self) -> Iterator[Host]:
-        return iter(self._hosts)
-
-    def waiting(
-        self, host: Host | None = None, after: bytes = b""
-    ) -> Iterator[tuple[bytes, Record]]:
-        """Waiting records, of one host or all, with the key to go on from."""
-        prefix = _ID.pack(host.id) if host is not None else b""
-        for key, value in self.kv.scan("queue", max(after, prefix), prefix):
-            identity, k, sequence = _PLACE.unpack(key)
-            owner = host if host is not None else self._hosts.get(identity)
-            yield key, Record.unpack(value, owner.name if owner else "", k, sequence)
-
-    def is_in_hand(self, record: Record) -> bool:
-        return record.fingerprint in self._in_hand
+    # -- by hand
 
     def freeze(
         self, host: Host, *, blocked: bool | None = None, exhausted: bool | None = None
@@ -655,6 +409,3 @@ class EmbeddedStore:
         batch = self.kv.batch()
         self._hosts.write(host, batch)
         self._write(batch)
-
-    def front_sizes(self) -> list[int]:
-        return self._front.sizes()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from webcrawler.frontier.host import Host
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from webcrawler.frontier.backends.kv import KV
 
@@ -28,6 +28,7 @@ class HostTable:
     def __init__(self, kv: KV, handles: dict[str, Any], size: int) -> None:
         self.active: dict[int, Host] = {}
         self.rows: dict[int, bytes] = {}
+        self._kv = kv
         self._table = kv.table("hosts")
         self._handles = handles
         self._size = size
@@ -44,7 +45,7 @@ class HostTable:
             self.rows[identity] = row
         return Host.unpack(row, identity)
 
-    def load(self, identities: Iterable[int]) -> None:
+    def load(self, identities: Sequence[int]) -> None:
         """Bring the rows of those of these that are known into memory, by one read."""
         active, rows = self.active, self.rows
         absent = [i for i in identities if i not in rows and i not in active]
@@ -80,8 +81,8 @@ class HostTable:
             for identity in list(islice(rows, len(rows) - self._size * 9 // 10)):
                 del rows[identity]
 
-    def __iter__(self) -> Iterator[Host]:
-        """Every host that was ever met, in no order."""
-        for key, row in self._table.scan(b""):
+    def since(self, first: bytes) -> Iterator[Host]:
+        """Every host that was ever met, in the order of their ids, from that one on."""
+        for key, row in self._kv.scan("hosts", first, b""):
             identity = _ID.unpack(key)[0]
             yield self.active.get(identity) or Host.unpack(row, identity)
