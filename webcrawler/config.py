@@ -6,8 +6,10 @@ A wrong value names the setting, the value and what is allowed, before the crawl
 from __future__ import annotations
 
 import json
+import logging
 import os
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING, Any, cast, get_args
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
+logger = logging.getLogger(__name__)
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off", ""}
 _OVERRIDES = {
@@ -123,6 +126,16 @@ class Reader:
                 self.boolean(name)
             elif isinstance(default, int | float):
                 self.number(name, float("-inf"))
+
+    def typos(self) -> dict[str, str]:
+        """Settings nobody knows that look like one of ours: what each was probably meant to be."""
+        known = {*SETTINGS, *vars(default_settings)}
+        close = {
+            name: get_close_matches(name, SETTINGS, n=1, cutoff=0.85)
+            for name in map(str, self._settings)
+            if name not in known
+        }
+        return {name: match[0] for name, match in close.items() if match}
 
 
 def _range(least: float, most: float) -> str:
@@ -464,6 +477,8 @@ class Config:
             if isinstance(attribute, cached_property):
                 getattr(self, name)
         self._read.check_scrapys()
+        for typo, meant in self._read.typos().items():
+            logger.warning(f"setting {typo} is not known: was {meant} meant?")
 
 
 def parse_hosts(value: object) -> dict[str, str]:

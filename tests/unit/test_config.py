@@ -147,3 +147,19 @@ def test_the_projects_own_settings_are_all_right():
     given = Settings()
     given.setmodule("webcrawler.settings")
     Config(given).check()
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("POLITENESS_MINDELAY", "POLITENESS_MIN_DELAY"),
+        ("FRONTIER_BACKENDS", "FRONTIER_BACKEND"),
+        ("RETRY_TIMES", ""),  # Scrapy's
+        ("MY_OWN_SETTING", ""),
+        ("REDIS_URL", ""),
+    ],
+)
+def test_a_setting_that_was_mistyped_is_said(caplog, name, meant):
+    config(**{name: "1"}).check()
+    assert (f"setting {name} is not known: was {meant} meant?" in caplog.messages) is bool(meant)
+    assert bool(caplog.messages) is bool(meant)

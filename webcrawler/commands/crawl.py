@@ -54,9 +54,15 @@ class Command(ScrapyCrawl):
         gc.set_threshold(20_000, 20, 20)
         _share_memory()
         failures: list[BaseException] = []
-        work = self.crawler_process.crawl(crawler, **opts.spargs)
-        _when_failed(work, failures.append)
-        self.crawler_process.start()
+        try:
+            work = self.crawler_process.crawl(crawler, **opts.spargs)
+            _when_failed(work, failures.append)
+            self.crawler_process.start()
+        except KeyboardInterrupt:
+            # Before Scrapy listens for it. Nothing has been opened yet.
+            print("stopped before it began", file=sys.stderr)
+            self.exitcode = 130
+            return
         error = failures[0] if failures else Crawl.of(crawler).error
         if isinstance(error, WebcrawlerError):
             self._refuse(str(error))
@@ -122,7 +128,10 @@ def last_words(report: dict[str, Any], folder: Path) -> list[str]:
             f"{frontier['frozen']:,} URLs are kept on hosts that are blocked or have used up "
             f"their budget"
         )
-    if left:
+    if not report["reason"]:
+        # Ctrl-C while it was being opened: Scrapy then leaves without closing it.
+        lines.append("stopped while starting: the same command goes on")
+    elif left:
         lines.append(f"{left:,} URLs wait: the same command goes on ({report['reason']})")
     elif crawl is not None:
         lines.append(
