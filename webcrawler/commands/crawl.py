@@ -39,30 +39,32 @@ class Command(ScrapyCrawl):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
             raise UsageError("name one spider: scrapy crawl site -a seeds=example.org")
+        try:
+            self._crawl(args[0], opts)
+        except KeyboardInterrupt:
+            # Before Scrapy listens for it. Nothing has been fetched yet.
+            print("stopped before it began", file=sys.stderr)
+            self.exitcode = 130
+
+    def _crawl(self, name: str, opts: argparse.Namespace) -> None:
         assert self.crawler_process is not None
         assert self.settings is not None
         if self.settings.get("LOG_LEVEL") != "DEBUG":
             leave_out_inventories()
         try:
-            crawler = self._create_crawler(args[0])
+            crawler = self._create_crawler(name)
         except KeyError:
             names = ", ".join(self.crawler_process.spider_loader.list())
-            self._refuse(f"there is no spider {args[0]}: the spiders are {names}")
+            self._refuse(f"there is no spider {name}: the spiders are {names}")
             return
         # A page is thousands of short-lived objects without cycles: looking for cycles after every
         # 700 of them, as Python does by default, is a tenth of a page's time.
         gc.set_threshold(20_000, 20, 20)
         _share_memory()
         failures: list[BaseException] = []
-        try:
-            work = self.crawler_process.crawl(crawler, **opts.spargs)
-            _when_failed(work, failures.append)
-            self.crawler_process.start()
-        except KeyboardInterrupt:
-            # Before Scrapy listens for it. Nothing has been opened yet.
-            print("stopped before it began", file=sys.stderr)
-            self.exitcode = 130
-            return
+        work = self.crawler_process.crawl(crawler, **opts.spargs)
+        _when_failed(work, failures.append)
+        self.crawler_process.start()
         error = failures[0] if failures else Crawl.of(crawler).error
         if isinstance(error, WebcrawlerError):
             self._refuse(str(error))
