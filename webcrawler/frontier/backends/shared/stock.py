@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from webcrawler.frontier.backends.shared.keys import VIA
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from webcrawler.frontier.backends.shared.worker import WorkerStore
     from webcrawler.frontier.host import Host
     from webcrawler.frontier.record import Record
@@ -44,7 +46,8 @@ class Stock:
         self._firsts: dict[int, list[Record]] = {}
         # Of each lease its number, when it was heard of, and how many URLs came with it.
         self._leases: dict[int, tuple[int, float, int]] = {}
-        self.order: list[int] = []  # of the front queues
+        # Of the front queues, as last drawn: drawn to its end only when hosts are asked for.
+        self._order: Iterable[int] = range(1, store.queues + 1)
         self.horizon = 10.0
         self.is_closed = False
 
@@ -86,9 +89,10 @@ class Stock:
 
     # -- leasing
 
-    def take(self) -> Host | None:
+    def take(self, order: Iterable[int], horizon: float) -> Host | None:
         """The next host; its first URLs are then asked for by `firsts`."""
         if not self._stocked:
+            self._order, self.horizon = order, horizon
             self.feed()
         if not self._stocked:
             return None
@@ -108,6 +112,9 @@ class Stock:
         if not candidates and self._host_count < FEW_HOSTS:
             candidates = list(store.last_look.left_over)
             store.last_look.left_over.clear()
+        if not candidates:
+            return
+        self._order = order = list(self._order)
         session = store.session
         for partition in candidates[:_LEASES_AT_ONCE]:
             self._asking += 1
@@ -115,15 +122,14 @@ class Stock:
             self._may_have.discard(partition)
             now = time.time() + store.offset
             number = self.next_number()
-            args = [session, number, now, self.horizon, _HOSTS_A_LEASE, self._batch, *self.order]
+            args = [session, number, now, self.horizon, _HOSTS_A_LEASE, self._batch, *order]
             store.tell(
                 partition,
                 "lease",
                 args,
                 lambda found, p=partition, n=number: self._found(session, p, n, found),  # type: ignore[misc]
             )
-        if candidates:
-            store.flush()
+        store.flush()
 
     def next_number(self) -> int:
         """Of a step that takes hosts; its answer is to be told by `answered`."""

@@ -74,7 +74,6 @@ class WorkerStore(BackgroundStore):
         self.is_common_end = False
         self.tickets = Tickets(self)
         self.stock = Stock(self, batch)
-        self.stock.order = list(range(1, self.queues + 1))
         self.preparation = Preparation(self)
         self.last_look = Looks(self.keys.partitions)
         self.standing = Session(self, lease_secs)
@@ -234,8 +233,7 @@ class WorkerStore(BackgroundStore):
     # -- leasing
 
     def lease(self, order: Iterable[int], now: float, horizon: float) -> Host | None:
-        self.stock.order, self.stock.horizon = list(order), horizon
-        return self.stock.take()
+        return self.stock.take(order, horizon)
 
     def leased(self, told: Sequence[Any]) -> tuple[Host, list[Record]]:
         """A host that a step leased, counted before it took the first URLs, and those."""
