@@ -772,7 +772,7 @@ class DamagedFamily:
     def get(self, key: Any) -> Any:
         raise Exception("Corruption: block checksum mismatch")
 
-    def iter(self, options: Any) -> DamagedFamily:
+    def iter(self) -> DamagedFamily:
         return self
 
     def seek(self, key: bytes) -> None: ...

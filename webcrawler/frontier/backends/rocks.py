@@ -10,11 +10,8 @@ from rocksdict import (
     Cache,
     Checkpoint,
     DBCompressionType,
-    MemtableFactory,
     Options,
     Rdict,
-    ReadOptions,
-    SliceTransform,
     WriteBatch,
 )
 
@@ -28,24 +25,16 @@ _MIB = 1 << 20
 # Point reads. Bloom filters say which files need not be looked into: all of them for a new URL,
 # all but one for a row that is there.
 _FILTERED = frozenset({"seen", "queue", "hosts", "pages", "content", "bands", "sketches"})
-# Tables whose new rows are found by a hash of their keys' first bytes (a fingerprint, a host's id
-# or shelf) until they are on disk: half the time of finding their place in key order. Only a scan
-# over more than one prefix has to sort them first.
-_HASHED = frozenset({"seen", "queue", "hosts", "pages"})
-_PREFIX = 8
 
 
 class RocksTable:
     """One column family. A read that fails raises: it must not look like nothing there."""
 
-    __slots__ = ("_family", "_folder", "_in_order", "_in_prefix")
+    __slots__ = ("_family", "_folder")
 
     def __init__(self, family: Rdict, folder: Path) -> None:
         self._family = family
         self._folder = folder
-        self._in_order, self._in_prefix = ReadOptions(), ReadOptions()
-        self._in_order.set_total_order_seek(True)
-        self._in_prefix.set_prefix_same_as_start(True)
 
     def get(self, key: bytes) -> bytes | None:
         try:
@@ -65,8 +54,7 @@ class RocksTable:
         return self.scan_from(prefix, prefix)
 
     def scan_from(self, start: bytes, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        in_prefix = len(prefix) >= _PREFIX
-        iterator = self._family.iter(self._in_prefix if in_prefix else self._in_order)
+        iterator = self._family.iter()
         iterator.seek(start)
         while iterator.valid():
             key = iterator.key()
@@ -99,8 +87,10 @@ class RocksKV:
             folder.mkdir(parents=True, exist_ok=True)
             self._db = Rdict(
                 str(folder),
-                self._options(cache, memory, "default"),
-                column_families={name: self._options(cache, memory, name) for name in names},
+                self._options(cache, memory, filtered=False),
+                column_families={
+                    name: self._options(cache, memory, filtered=name in _FILTERED) for name in names
+                },
             )
         except Exception as error:  # rocksdict raises bare Exception
             raise explain(error, folder) from error
@@ -126,7 +116,7 @@ class RocksKV:
             raise explain(error, folder) from error
 
     @staticmethod
-    def _options(cache: Cache, memory: int, name: str) -> Options:
+    def _options(cache: Cache, memory: int, *, filtered: bool) -> Options:
         options = Options(raw_mode=True)
         options.create_if_missing(True)
         options.create_missing_column_families(True)
@@ -136,17 +126,13 @@ class RocksKV:
         # those of several files, and finding them in the cache costs as much as all the rest.
         # About 3 bytes a URL; the number of open files bounds them.
         table.set_cache_index_and_filter_blocks(False)
-        if name in _FILTERED:
+        if filtered:
             table.set_bloom_filter(10, False)
             # And filters for what is not on disk yet.
             options.set_memtable_whole_key_filtering(True)
             options.set_memtable_prefix_bloom_ratio(0.1)
         options.set_block_based_table_factory(table)
         options.set_compression_type(DBCompressionType.lz4())
-        if name in _HASHED:
-            options.set_prefix_extractor(SliceTransform.create_fixed_prefix(_PREFIX))
-            hashed = MemtableFactory.hash_link_list(memory // 8192)  # type: ignore[call-arg] # stub
-            options.set_memtable_factory(hashed)
         # Keys come in random order: a small write buffer stays in the processor's cache, where
         # finding a key's place takes half the time. Several are flushed together, so that files
         # are no smaller for it.
