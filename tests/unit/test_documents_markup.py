@@ -18,8 +18,11 @@ DOC = Path("/usr/share/doc")
 
 
 def page(markup: str | bytes) -> HTMLDocument:
+    """A page that is read off its tags if it can be, however short it is."""
     body = markup if isinstance(markup, bytes) else markup.encode()
-    return HTMLDocument(body, URL, "text/html", "utf-8", options=Options())
+    document = HTMLDocument(body, URL, "text/html", "utf-8", options=Options())
+    document.__dict__["_tags"] = find_tags(body)
+    return document
 
 
 def parsed(markup: str | bytes) -> HTMLDocument:
@@ -220,6 +223,12 @@ def test_reads_real_pages_as_the_parser_does(folder: str) -> None:
         read += find_tags(body) is not None
         assert_same(body)
     assert read > 40
+
+
+def test_short_pages_are_parsed_and_others_are_not() -> None:
+    assert HTMLDocument(b"<p>x", URL, "text/html", "utf-8")._tags is None
+    assert HTMLDocument(b"<p>x" * 10_000, URL, "text/html", "utf-8")._tags is not None
+    assert HTMLDocument("<p>ö".encode("latin-1") * 10_000, URL, "text/html", "utf-8")._tags is None
 
 
 def test_references_in_attributes_and_texts() -> None:

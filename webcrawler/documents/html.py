@@ -40,6 +40,9 @@ _MAIN_BYTES = 1 << 17
 # anew for links, text and title would take most of a page's time.
 _KEPT_BYTES = 1 << 20
 
+# Below this a parser takes less time than the operations on arrays, however short these are.
+_PARSED_BYTES = 1 << 13
+
 _MAX_TITLE_CHARS = 1_000
 _PARSED = (
     *("_decoded", "_tags", "_markup_text", "_elements"),
@@ -74,7 +77,7 @@ class HTMLDocument(Document):
     def _tags(self) -> Tags | None:
         """The tags; None where only a parser can tell them."""
         text, encoding, is_clean = self._decoded
-        if self.options.resources or not is_clean:
+        if self.options.resources or not is_clean or len(self.body) < _PARSED_BYTES:
             return None
         body = self.body[: self.options.max_html_bytes]
         if encoding != UTF_8 or self.mime == XHTML:

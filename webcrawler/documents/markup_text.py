@@ -53,9 +53,7 @@ class MarkupText:
     def body(self) -> str | None:
         """What a reader sees, folded; None where only a parser knows where that begins."""
         bodies = self._tags.opening(_BODY)
-        if not bodies.size:
-            return None
-        begin = int(self.places[bodies[0]])
+        begin = int(self.places[bodies[0]]) if bodies.size else 0
         if self.raw[:begin].strip():
             return None  # text before the body begins it early
         return self.between(begin, len(self.raw))
