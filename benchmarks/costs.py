@@ -36,7 +36,7 @@ PLACES = (
     ("archive", ("webcrawler/archive", "pipelines/archive")),
     ("index", ("webcrawler/index", "pipelines/index", "pipelines/anchors")),
     ("sketch", ("webcrawler/dedup", "pipelines/neardup", "pipelines/content")),
-    ("text", ("html_text", "documents/text", "documents/language")),
+    ("text", ("html_text", "markup_text", "references", "documents/text", "documents/language")),
     ("links", ("html_elements", "linker.py", "documents/pieces")),
     ("parse", ("webcrawler/documents", "robots_meta", "webcrawler/robots/")),
     ("URL", ("webcrawler/urls",)),
