@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,11 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from webcrawler.dedup import Sketcher, pack, similarity, unpack
+from webcrawler.dedup.parameters import choose_parameters
 
 if TYPE_CHECKING:
     import random
 
-SKETCHER = Sketcher()
+
+def made(permutations: int = 200) -> Sketcher:
+    chosen = choose_parameters(0.8, permutations, 1)
+    return Sketcher(chosen.factors, chosen.terms)
+
+
+SKETCHER = made()
 HASHES = st.lists(st.integers(0, (1 << 32) - 1), max_size=60)
 
 
@@ -41,7 +50,7 @@ def test_values_are_those_of_datasketch(hashes: list[int]) -> None:
 @pytest.mark.parametrize("permutations", [16, 200, 257])
 def test_blocks_of_any_size_fit_together(count: int, permutations: int) -> None:
     hashes = np.random.default_rng(count).integers(0, 1 << 32, count, dtype=np.uint32)
-    found = Sketcher(permutations).sketch(hashes)
+    found = made(permutations).sketch(hashes)
     assert np.array_equal(found, peer(hashes.tolist(), permutations))
 
 
@@ -88,4 +97,13 @@ def test_sketches_of_different_lengths_are_not_similar() -> None:
 
 def test_too_few_permutations_are_refused() -> None:
     with pytest.raises(ValueError, match="at least 16"):
-        Sketcher(15)
+        made(15)
+
+
+def test_a_crawl_does_not_carry_scipy() -> None:
+    program = (
+        "import sys; from webcrawler.dedup import NearDuplicates; NearDuplicates();"
+        "print([name for name in sys.modules if name in ('scipy', 'datasketch')])"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert answer.stdout.strip() == b"[]"

@@ -9,7 +9,7 @@ datasketch's own `MinHashLSH` cannot work on this store. Which storages there ar
 two functions of it, and in two of its asynchronous form. An insertion is one call for each
 band, on the storage's own connection, and takes effect at once or when some buffer is full,
 while here a page's rows have to join the one batch that ends the page. And its buckets grow
-without bound. So datasketch chooses the bands, and the rows are ours.
+without bound. So datasketch chooses the bands (`parameters`), and the rows are ours.
 """
 
 from __future__ import annotations
@@ -31,18 +31,6 @@ if TYPE_CHECKING:
 BANDS: Final = "bands"
 
 _MEMBER: Final = 8  # bytes of a fingerprint
-# Candidates are verified, so one too many costs microseconds and one too few a duplicate kept:
-# for 200 values at 0.8 this gives 22 bands of 9, which find 96 % at 0.8 and 99.7 % at 0.85.
-_WEIGHTS: Final = (0.05, 0.95)  # of false positives, of false negatives
-
-
-def choose_bands(threshold: float, permutations: int) -> tuple[int, int]:
-    """How many bands, and how many values in each, as datasketch finds best."""
-    from datasketch import MinHashLSH  # imported late: see sketch.py
-
-    # Close to 1 the best would be a single band, which datasketch refuses.
-    best = MinHashLSH(min(threshold, 0.97), permutations, weights=_WEIGHTS)
-    return best.b, best.r
 
 
 class Bands:

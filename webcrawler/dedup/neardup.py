@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from webcrawler.dedup.content import pack_number
-from webcrawler.dedup.lsh import BANDS, Bands, choose_bands
+from webcrawler.dedup.lsh import BANDS, Bands
+from webcrawler.dedup.parameters import choose_parameters
 from webcrawler.dedup.reading import Reading, run
 from webcrawler.dedup.shingles import Shingler
 from webcrawler.dedup.signature import Signer
@@ -87,10 +88,13 @@ class NearDuplicates:
             raise ValueError("min_shingles, bucket_size and max_candidates: at least 1")
         self.threshold = threshold
         self.max_candidates = max_candidates
+        chosen = choose_parameters(threshold, permutations, _SEED)
         self.signer = Signer(
-            Shingler(shingle_size, max_characters), Sketcher(permutations, _SEED), min_shingles
+            Shingler(shingle_size, max_characters),
+            Sketcher(chosen.factors, chosen.terms),
+            min_shingles,
         )
-        count, rows = choose_bands(threshold, permutations)
+        count, rows = chosen.bands, chosen.rows
         self.parameters = (
             f"version=1 scheme=affine32 seed={_SEED} permutations={permutations} "
             f"shingle_size={shingle_size} min_shingles={min_shingles} bands={count}x{rows}"

@@ -37,4 +37,4 @@ class Signer:
     @classmethod
     def unpack(cls, packed: tuple[Any, ...]) -> Self:
         shingler, arrays, min_shingles = packed
-        return cls(Shingler(*shingler), Sketcher.of_arrays(*arrays), min_shingles)
+        return cls(Shingler(*shingler), Sketcher(*arrays), min_shingles)

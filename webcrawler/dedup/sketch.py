@@ -18,7 +18,6 @@ import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Self
 
     import numpy.typing as npt
 
@@ -35,31 +34,16 @@ _NUMPY_BUFFER: Final = 256
 class Sketcher:
     """MinHash sketches of arrays of 32-bit hashes, with permutations made once."""
 
-    def __init__(self, permutations: int = 200, seed: int = 1) -> None:
-        # Imported here: datasketch brings scipy, 60 MB and 0.7 s that a crawl without
-        # near-duplicates does not need.
-        from datasketch import MinHash
-
-        if permutations < 16:
-            raise ValueError(f"permutations {permutations}: at least 16")
-        factors, terms = MinHash(permutations, seed=seed, scheme="affine32").permutations
-        self._set(np.ascontiguousarray(factors), np.ascontiguousarray(terms))
-
-    def _set(self, factors: npt.NDArray[np.uint32], terms: npt.NDArray[np.uint32]) -> None:
-        self.permutations = factors.size
-        self._factors = factors.reshape(-1, 1)
-        self._terms = terms.reshape(-1, 1)
+    def __init__(self, factors: bytes, terms: bytes) -> None:
+        """With the permutations of `choose_parameters`."""
+        self._factors = np.frombuffer(factors, np.uint32).reshape(-1, 1)
+        self._terms = np.frombuffer(terms, np.uint32).reshape(-1, 1)
+        self.permutations = self._factors.size
 
     @property
     def arrays(self) -> tuple[bytes, bytes]:
-        """The permutations, for a process that need not have datasketch for them."""
+        """The permutations, for another process."""
         return self._factors.tobytes(), self._terms.tobytes()
-
-    @classmethod
-    def of_arrays(cls, factors: bytes, terms: bytes) -> Self:
-        sketcher = cls.__new__(cls)
-        sketcher._set(np.frombuffer(factors, np.uint32), np.frombuffer(terms, np.uint32))
-        return sketcher
 
     def sketch(self, shingles: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
         """The least value of every permutation over the shingles, however often each occurs."""
