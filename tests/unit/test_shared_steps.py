@@ -9,6 +9,7 @@ import xxhash
 
 from tests.backends import shared_server
 from webcrawler.frontier.backends.shared.driver import Call, Direct
+from webcrawler.frontier.backends.shared.keys import FINGERPRINT
 from webcrawler.frontier.backends.shared.outbox import pack_steps, unpack_steps
 from webcrawler.frontier.backends.shared.store import RedisStore
 from webcrawler.frontier.ending import Ending
@@ -103,15 +104,18 @@ def test_an_heir_delivers_the_outbox(two: tuple[RedisStore, RedisStore]) -> None
 def test_what_an_answer_never_told_is_freed(two: tuple[RedisStore, RedisStore]) -> None:
     one, other = two
     one.put([make_record("http://a.test/1"), make_record("http://b.test/1")])
-    known, _ = take(one)
+    known, (record,) = take(one)
     lost, _ = take(one)
     partition = one.keys.of_host(lost.name)
-    mine = [known.name] if one.keys.of_host(known.name) == partition else []
     number = 0  # that of the steps a store makes that waits for its answers
+    is_near = one.keys.of_host(known.name) == partition
+    mine = [1, known.name, number, FINGERPRINT.pack(record.fingerprint)] if is_near else [0]
     early = one.ask(partition, "orphans", one.session, number - 1, *mine)
-    assert early == [], "its answer may still come"
-    (told,) = one.ask(partition, "orphans", one.session, number, *mine)
-    assert told == one.ask(partition, "orphans", one.session, number, *mine)[0], "said twice"
+    assert early == [0, []], "its answer may still come"
+    missing, (told,) = one.ask(partition, "orphans", one.session, number, *mine)
+    assert not missing
+    again = one.ask(partition, "orphans", one.session, number, *mine)
+    assert again == [0, [told]], "said twice"
     assert other.lease([1, 2], 0.0, 10.0) is None, "not before its clock is set"
     one.release(one.restarted(told), float("inf"), 0.0)
     host, records = take(other)

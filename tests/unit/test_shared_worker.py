@@ -33,9 +33,11 @@ class KeptKV(DictKV):
         pass
 
 
-def open_worker(name: str, local: DictKV | None = None, **options: Any) -> WorkerStore:
+def open_worker(
+    name: str, local: DictKV | None = None, direct: Direct | None = None, **options: Any
+) -> WorkerStore:
     return WorkerStore(
-        Direct(shared_server().client()),
+        direct or Direct(shared_server().client()),
         name,
         queues=2,
         partitions=PARTITIONS,

@@ -66,6 +66,13 @@ class PopularCache:
             rows[:, 0] = values
             self._buckets[places] = rows
 
+    def forget(self, fingerprints: Sequence[int]) -> None:
+        """They are not here any more."""
+        if fingerprints:
+            for place, value in zip(*self._places(fingerprints), strict=True):
+                row = self._buckets[place]
+                row[row == value] = 0
+
     def _places(self, fingerprints: Sequence[int]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Their buckets, and what is kept of them there: never 0, which is an empty place."""
         numbers = np.array(fingerprints, dtype=np.uint64)

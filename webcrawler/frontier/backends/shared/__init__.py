@@ -13,7 +13,8 @@ the tag T, a partition has:
     T:held         hosts by the time they are held until
     T:live         sessions of workers, each with the time until which it was renewed
     T:lease:s      hosts leased to a session, each with the number of the step that did it
-    T:hand:s       URLs a session has in hand
+    T:last         of each session the number of its last step that leased
+    T:hand:s       URLs a session has in hand, each with the number of the lease it came by
     T:out:s        what a session's pages have for other partitions, until it is delivered
     T:pages        how URLs ended, and by which worker
     T:t:name       rows of side tables, spread over the partitions by their keys

@@ -48,7 +48,10 @@ class RedisConfig:
 
 def connect(config: RedisConfig) -> Any:
     """A client of a server or of a cluster; StoreError where there is none, or too old a one."""
-    options = {"socket_timeout": 30, "socket_connect_timeout": 10, **config.params}
+    # Whoever waits for a Redis that is gone does so in its own way, and says so; redis-py would
+    # be silent about it for seconds, and longer with every attempt.
+    once = Retry(NoBackoff(), 1)
+    options = {"socket_timeout": 30, "socket_connect_timeout": 10, "retry": once, **config.params}
     options["decode_responses"] = False
     try:
         client: Any

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 _AT_ONCE = 1000
 _RETRY_SECS = 0.5
+_AT_ONCE_AGAIN = 2  # how often a connection is made anew without waiting
 _COPY_SECS = 2.0  # how long an answer waits for a replica
 _LOOK_SECS = 5.0  # how often is looked whether there is one
 
@@ -52,6 +53,7 @@ class Direct:
         self._may_have_replicas = isinstance(pool, SentinelConnectionPool)
         self._has_replicas = False
         self._look_at = 0.0
+        self._loaded: set[str] = set()  # scripts that Redis has, as far as we know
         self.commands = 0  # sent so far
 
     def ask(self, call: Call) -> Any:
@@ -60,29 +62,64 @@ class Direct:
 
     def ask_all(self, calls: Sequence[Call]) -> list[Any]:
         """The answers of many, in one round trip where it is one server."""
+        answers: list[Any] = []
+        self.ask_into(answers, calls)
+        return answers
+
+    def ask_into(self, answers: list[Any], calls: Sequence[Call]) -> None:
+        """The same. What was answered before the connection was lost is in `answers` all the same:
+        it need not be said again, and so every attempt that hears anything is a step forward.
+        """
         self.commands += len(calls)
         try:
             if isinstance(self.client, RedisCluster):
-                return [self._one(call) for call in calls]
-            commands = [_words(call) for call in calls]
-            is_copied = self._may_have_replicas and self._is_followed()
-            if is_copied:
-                commands.append(("WAIT", 1, int(_COPY_SECS * 1000)))
-            answers = self._exchange(commands)
-            if is_copied and not answers.pop():
-                self._has_replicas = False  # until the next look
-            for at, call in enumerate(calls):
-                if isinstance(answers[at], redis.exceptions.NoScriptError):
-                    answers[at] = self._one(call)
-                elif isinstance(answers[at], Exception):
-                    raise answers[at]
-            return answers
+                for call in calls:
+                    answers.append(self._one(call))  # noqa: PERF401 (those before a loss count)
+                return
+            while len(answers) < len(calls):
+                self._ask_rest(answers, calls[len(answers) :])
         except GONE:
+            self._loaded.clear()  # it may be another process, which has no scripts
             raise
         except redis.RedisError as error:
             raise explain(error, self.place) from error
 
-    def _exchange(self, commands: list[tuple[Any, ...]]) -> list[Any]:
+    def _ask_rest(self, answers: list[Any], calls: Sequence[Call]) -> None:
+        """All of these; or those before one whose script Redis has lost.
+
+        What comes behind that one is then said again, and made again. Scripts that Redis may not
+        have are loaded in the same round trip: were they loaded step by step where they are
+        missed, steps would be made in another order than they were told in.
+        """
+        scripts = {call.script.digest: call.script for call in calls if call.script is not None}
+        new = [script for digest, script in scripts.items() if digest not in self._loaded]
+        commands: list[tuple[Any, ...]] = [("SCRIPT", "LOAD", script.text) for script in new]
+        commands += map(_words, calls)
+        is_copied = self._may_have_replicas and self._is_followed()
+        if is_copied:
+            commands.append(("WAIT", 1, int(_COPY_SECS * 1000)))
+        heard: list[Any] = []
+        try:
+            self._exchange(heard, commands)
+        except GONE:
+            if not is_copied:  # else nothing counts before a replica has it
+                answers += _good(heard[len(new) :])
+            raise
+        if is_copied and not heard.pop():
+            self._has_replicas = False  # until the next look
+        for answer in heard[: len(new)]:
+            if isinstance(answer, Exception):
+                raise answer
+        good = _good(heard[len(new) :])
+        answers += good
+        self._loaded.update(scripts)
+        if len(good) < len(calls):
+            error = heard[len(new) + len(good)]
+            if not isinstance(error, redis.exceptions.NoScriptError):
+                raise error
+            self._loaded.clear()
+
+    def _exchange(self, answers: list[Any], commands: list[tuple[Any, ...]]) -> None:
         """Send all, then read all; an error that Redis answers with stands in its place.
 
         What redis-py's own pipeline does, at half of its cost: it is paid for every page.
@@ -91,7 +128,8 @@ class Direct:
         connection = pool.get_connection()
         try:
             connection.send_packed_command([b"".join(map(pack_command, commands))])
-            return [_read(connection) for _ in commands]
+            for _ in commands:
+                answers.append(_read(connection))  # noqa: PERF401 (those before a loss count)
         except BaseException:
             connection.disconnect()  # what is still on its way would answer somebody else
             raise
@@ -129,12 +167,21 @@ def _read(connection: Any) -> Any:
         return error
 
 
+def _good(answers: list[Any]) -> list[Any]:
+    """Those before the first error."""
+    for at, answer in enumerate(answers):
+        if isinstance(answer, Exception):
+            return answers[:at]
+    return answers
+
+
 class Threaded:
     """Sends what was told in the order it was told; answers are heard when `hear` is called.
 
     What is told is collected until `flush`, which `soon` is asked to call: the thread takes the
     interpreter from the crawl each time it wakes, so it is woken for many steps at once.
-    While Redis is gone everything is kept and said again: every step may be said twice.
+    While Redis is gone everything that was not answered is kept and said again: every step may be
+    said twice. A connection that was lost is made anew at once; Redis is gone if that did not help.
     """
 
     def __init__(
@@ -211,27 +258,41 @@ class Threaded:
                 return
 
     def _send(self, calls: list[Call]) -> bool:
+        failures = 0  # in a row, without any answer
         while not self._stop.is_set():
+            answers: list[Any] = []
             try:
-                answers = self._direct.ask_all(calls)
+                self._direct.ask_into(answers, calls)
             except GONE as error:
-                if not self.is_gone:
-                    self.is_gone = True
-                    logger.warning(f"Redis is gone, the crawl waits for it: {error}")
-                self._stop.wait(_RETRY_SECS)
+                calls = self._heard(calls, answers)
+                failures = 0 if answers else failures + 1
+                # One that keeps silent until the time is over is not asked again at once.
+                if failures > _AT_ONCE_AGAIN or isinstance(error, redis.TimeoutError):
+                    if not self.is_gone:
+                        self.is_gone = True
+                        logger.warning(f"Redis is gone, the crawl waits for it: {error}")
+                    self._stop.wait(_RETRY_SECS)
             except Exception as error:
                 self.failure = (
                     error
                     if isinstance(error, StoreError)
                     else StoreError(f"Redis cannot be used: {type(error).__name__}: {error}")
                 )
+                self._heard(calls, answers)
                 self.on_answers()
                 return False
             else:
-                if self.is_gone:
-                    self.is_gone = False
-                    logger.warning("Redis is back, the crawl goes on")
-                self._answers.extend(zip(calls, answers, strict=True))
-                self.on_answers()
+                self._heard(calls, answers)
                 return True
         return False
+
+    def _heard(self, calls: list[Call], answers: list[Any]) -> list[Call]:
+        """Hand on what was answered; the rest of the calls."""
+        if not answers:
+            return calls
+        if self.is_gone:
+            self.is_gone = False
+            logger.warning("Redis is back, the crawl goes on")
+        self._answers.extend(zip(calls, answers, strict=False))
+        self.on_answers()
+        return calls[len(answers) :]

@@ -28,17 +28,18 @@ class Preparation:
         self._shared_robots = RedisTable(store.direct, store.keys, "robots")
         self._asked: set[str] = set()  # hosts whose robots.txt was looked for
 
-    def prepare(self, host: Host, records: list[Record]) -> None:
+    def prepare(self, partition: int, host: Host, records: list[Record]) -> None:
         """Read what is not known, then put the host in stock."""
         store = self._store
         name, calls = host.name, list[Call]()
         for key in _robots_keys(name) if name not in self._asked else ():
             call = self._shared_robots.get_call(key)
             calls.append(call._replace(then=lambda row, k=key: self.keep_robots(k, row)))  # type: ignore[misc]
-        vias = {record.via: store.mine[record.fingerprint] for record in records if record.via}
-        for via, partition in vias.items():
-            if partition != NOWHERE and store.url_of(via) is None:
-                words = ("HGET", f"{store.keys.tag(partition)}:pages", FINGERPRINT.pack(via))
+        hand = store.hand.parts[partition]
+        vias = {record.via: hand[record.fingerprint].via for record in records if record.via}
+        for via, place in vias.items():
+            if place != NOWHERE and store.url_of(via) is None:
+                words = ("HGET", f"{store.keys.tag(place)}:pages", FINGERPRINT.pack(via))
                 calls.append(Call("", None, words, lambda row, v=via: self._keep_url(v, row)))  # type: ignore[misc]
         if not calls:
             store.stock.put(host, records)

@@ -18,10 +18,10 @@ def unpack_page(row: bytes) -> EndedPage:
 
 
 def unpack_hand(kept: bytes, field: bytes) -> Record:
-    """The record of an entry of a hand: MessagePack of sequence, queue, host and record."""
+    """The record of an entry of a hand: MessagePack of sequence, queue, host, lease, record."""
     head, _, _ = kept.partition(field)
     data = kept[len(head) - 5 :]
-    # A fixed array of four; the host is the string before the record's own head.
+    # A fixed array of five, the host third and the record last.
     at = 1
     at += {0xCC: 2, 0xCD: 3, 0xCE: 5, 0xCF: 9}.get(kept[at], 1)
     k = kept[at] if kept[at] < 0x80 else kept[at + 1]

@@ -36,7 +36,6 @@ class Session:
         self.is_lost = False  # and the next one not yet registered
         self._has_lost = False  # and nobody was told yet
         self._valid_until = 0.0
-        self._uneven: set[int] = set()  # partitions where Redis counted other leases than we
         self._asked: set[int] = set()  # where orphans were asked for
 
     # -- the start, with waiting
@@ -77,7 +76,7 @@ class Session:
             tags = [store.keys.tag(p) for p in range(store.keys.partitions)]
             calls = [Call(tag, script, (store.session, old, 0)) for tag in tags]
             for partition, answer in enumerate(store.direct.ask_all(calls)):
-                store.inherited(partition, answer)
+                self._take_over(partition, answer)
         promised = store.local.promised()
         script = store.script("holders")
         calls = [
@@ -102,11 +101,13 @@ class Session:
         """In every partition. It is valid from `renewed` on, when all have agreed."""
         store = self._store
         session = store.session
-        for partition in range(store.keys.partitions):
+        for partition, names in enumerate(store.stock.names):
+            hosts = (len(names), sum(names.values()))
+            urls = len(store.hand.parts[partition])
             store.tell(
                 partition,
                 "renew",
-                [session, self.lease_secs, ""],
+                [session, self.lease_secs, "", store.stock.answered, *hosts, urls],
                 lambda answer, p=partition: self._heard(session, p, answer),  # type: ignore[misc]
             )
 
@@ -122,12 +123,7 @@ class Session:
             return
         for dead in answer[1]:
             self._inherit(partition, dead)
-        # Twice in a row: at one look it may only be that something is under way.
-        if answer[2] == len(store.stock.names[partition]):
-            self._uneven.discard(partition)
-        elif partition not in self._uneven:
-            self._uneven.add(partition)
-        else:
+        if not answer[2]:
             self._ask_for_orphans(partition)
 
     def _ask_for_orphans(self, partition: int) -> None:
@@ -137,13 +133,20 @@ class Session:
         store = self._store
         session, stock = store.session, store.stock
 
-        def told(passed: Any) -> None:
-            if session == store.session:
-                self._asked.discard(partition)
-                self._adopt(partition, passed)
+        def told(answer: Any) -> None:
+            if session != store.session:
+                return
+            self._asked.discard(partition)
+            if answer[0]:
+                # Others may have these hosts.
+                self.lose("Redis has come back without hosts that were this worker's")
+            else:
+                self._adopt(partition, answer[1])
 
-        args = [session, stock.answered, *stock.names[partition]]
-        store.tell(partition, "orphans", args, told)
+        names = stock.names[partition]
+        hosts = [word for pair in names.items() for word in pair]
+        urls = map(FINGERPRINT.pack, store.hand.parts[partition])
+        store.tell(partition, "orphans", [session, stock.answered, len(names), *hosts, *urls], told)
 
     def _inherit(self, partition: int, dead: bytes) -> None:
         store = self._store
@@ -153,12 +156,15 @@ class Session:
             if session != store.session:
                 return
             store.stock.answered = number
-            self._adopt(partition, answer[0])
-            for box, blob in answer[1]:
-                store.deliver(partition, box.decode(), unpack_steps(blob))
+            self._take_over(partition, answer)
 
         logger.info(f"a worker is gone: what it had in partition {partition} is taken over")
         store.tell(partition, "inherit", [session, dead, number], inherited)
+
+    def _take_over(self, partition: int, answer: Any) -> None:
+        self._adopt(partition, answer[0])
+        for box, blob in answer[1]:
+            self._store.deliver(partition, box.decode(), unpack_steps(blob))
 
     def _adopt(self, partition: int, passed: Sequence[Any]) -> None:
         """Hosts that somebody had, or that we were never told of: released, after their delay."""
@@ -170,15 +176,14 @@ class Session:
 
     # -- losing
 
-    def lose(self) -> None:
+    def lose(self, why: str = "this worker was away for too long and has lost its hosts") -> None:
         """The session was given up for dead: what it had is not ours any more."""
         if self.is_lost:
             return
         self.is_lost = self._has_lost = True
         self._valid_until = 0.0
-        self._uneven.clear()
         self._asked.clear()
-        logger.warning("this worker was away for too long and has lost its hosts: it starts anew")
+        logger.warning(f"{why}: it starts anew")
         store = self._store
         store.let_all_go()
         store.session = session = secrets.token_hex(6)

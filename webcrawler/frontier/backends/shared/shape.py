@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from webcrawler.frontier.backends.shared.driver import Direct
     from webcrawler.frontier.backends.shared.keys import Keys
 
-VERSION = 3
+VERSION = 4
 
 
 def check_shape(direct: Direct, keys: Keys, queues: int) -> None:

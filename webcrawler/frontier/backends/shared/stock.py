@@ -35,7 +35,8 @@ class Stock:
         self._store = store
         self._batch = batch
         partitions = store.keys.partitions
-        self.names: list[set[str]] = [set() for _ in range(partitions)]  # hosts we lease
+        # Hosts we lease, each with the number of the step that leased it.
+        self.names: list[dict[str, int]] = [{} for _ in range(partitions)]
         self._host_count = 0
         self._may_have = set(range(partitions))  # whose front queues may be filled
         self._moving = [0] * partitions  # leases and releases under way
@@ -149,9 +150,9 @@ class Stock:
             host, records = store.leased(told)
             vias = [VIA.unpack(data[-VIA.size :])[0] for data in told[7]]
             for record, via in zip(records, vias, strict=True):
-                store.mine[record.fingerprint] = via
+                store.hand.take(partition, record.fingerprint, via, number)
             self.add(partition, host, number, len(records))
-            store.preparation.prepare(host, records)
+            store.preparation.prepare(partition, host, records)
         if not self._asking and not found:
             self.feed()
 
@@ -159,8 +160,8 @@ class Stock:
         """A host is ours, leased by the step of that number, with so many URLs."""
         self._leases[host.id] = (number, time.monotonic(), urls)
         if host.name not in self.names[partition]:
-            self.names[partition].add(host.name)
             self._host_count += 1
+        self.names[partition][host.name] = number
 
     def put(self, host: Host, records: list[Record]) -> None:
         """Everything is known that is to be known of a host: it can be handed out."""
@@ -176,8 +177,7 @@ class Stock:
     def release(self, partition: int, host: Host, args: list[Any]) -> None:
         """A host is not ours any more; asks for another in the same round trip."""
         self._firsts.pop(host.id, None)
-        if host.name in self.names[partition]:
-            self.names[partition].discard(host.name)
+        if self.names[partition].pop(host.name, None) is not None:
             self._host_count -= 1
         self._moving[partition] += 1
         store = self._store

@@ -123,11 +123,11 @@ class RedisStore(Looking):
         host.in_hand += len(records)
         return records
 
-    def give_back(self, host: Host, records: Sequence[Record]) -> None:
+    def give_back(self, host: Host, records: Sequence[Record], lease: int = 0) -> None:
         if not records:
             return
         fingerprints = [FINGERPRINT.pack(record.fingerprint) for record in records]
-        self.tell(self.keys.of_host(host.name), "give_back", [self.session, *fingerprints])
+        self.tell(self.keys.of_host(host.name), "give_back", [self.session, lease, *fingerprints])
         for record in records:
             queue = host.queues.setdefault(record.queue, HostQueue())
             queue.unread += 1
@@ -215,9 +215,9 @@ class RedisStore(Looking):
         for target, script, args in steps:
             self.tell(target, script, args, arrived)
 
-    def retry(self, record: Record, via: int = NOWHERE) -> None:
+    def retry(self, record: Record, via: int = NOWHERE, lease: int = 0) -> None:
         packed = record.pack() + VIA.pack(via)
-        args = [self.session, FINGERPRINT.pack(record.fingerprint), record.queue, packed]
+        args = [self.session, FINGERPRINT.pack(record.fingerprint), record.queue, packed, lease]
         self.tell(self.keys.of_host(record.host), "retry", args)
         host = self._active.get(host_id(record.host))
         if host is not None:

@@ -17,6 +17,7 @@ from webcrawler.frontier.backends.shared.background import SETTLE_SECS, Backgrou
 from webcrawler.frontier.backends.shared.driver import Call
 from webcrawler.frontier.backends.shared.fellows import Fellows
 from webcrawler.frontier.backends.shared.figures import describe_workers
+from webcrawler.frontier.backends.shared.hand import Hand
 from webcrawler.frontier.backends.shared.keys import NOWHERE
 from webcrawler.frontier.backends.shared.local import LocalRows
 from webcrawler.frontier.backends.shared.looks import Looks
@@ -67,8 +68,7 @@ class WorkerStore(BackgroundStore):
         self.seeds_key = seeds_key
         self.on_seeds: Callable[[list[str]], None] = lambda words: None
         self.local = LocalRows(local, local_tables)
-        # What this session has in hand, each with the partition where its referrer ended.
-        self.mine: dict[int, int] = {}
+        self.hand = Hand(self.keys.partitions)
         self._timer: asyncio.TimerHandle | None = None
         # Set when the crawl ends for everybody: workers then wait for each other's last post.
         self.is_common_end = False
@@ -186,7 +186,7 @@ class WorkerStore(BackgroundStore):
     def let_all_go(self) -> None:
         """The session is lost, and everything that it had."""
         self.stock.clear()
-        self.mine.clear()
+        self.hand.clear()
         self._active.clear()
         self.tickets.reset()
         self._command("HDEL", self.keys.workers, self.session)
@@ -246,10 +246,12 @@ class WorkerStore(BackgroundStore):
             self.remember(record.fingerprint, record.url)
         return records
 
-    def give_back(self, host: Host, records: Sequence[Record]) -> None:
-        for record in records:
-            self.mine.pop(record.fingerprint, None)
-        super().give_back(host, records)
+    def give_back(self, host: Host, records: Sequence[Record], lease: int = 0) -> None:
+        partition = self.keys.of_host(host.name)
+        gone = [self.hand.let_go(partition, record.fingerprint) for record in records]
+        first = next((each for each in gone if each is not None), None)
+        if first is not None:  # all came with the host, by one lease
+            super().give_back(host, records, first.lease)
 
     def release(self, host: Host, now: float, horizon: float) -> None:
         host.is_leased = False
@@ -265,17 +267,17 @@ class WorkerStore(BackgroundStore):
         record = ending.record
         self.last_look.move()
         is_page = ending.outcome in PAGE_OUTCOMES
-        if record.fingerprint not in self.mine:
+        partition = self.keys.of_host(record.host)
+        if self.hand.let_go(partition, record.fingerprint) is None:
             # Of a session that was lost: somebody else fetches it again, or has done so.
             self.fellows.refused += is_page
             if then is not None:
                 then(False)
             return
-        del self.mine[record.fingerprint]
         self.remember(record.fingerprint, record.url)
         local, ending.batch = self._parted(ending.batch)
         self.local.note_ending(ending, local)
-        self.local.promise(record.fingerprint, self.keys.of_host(record.host), local)
+        self.local.promise(record.fingerprint, partition, local)
         session = self.session
         if is_page:
             self.tickets.committing()
@@ -293,6 +295,8 @@ class WorkerStore(BackgroundStore):
                 self.own_pages -= is_page
                 self.fellows.refused += is_page
                 self.local.undo(record.fingerprint)
+                # They were not put: whoever fetches the page again, this worker say, tells of them.
+                self._popular.forget([link.fingerprint for link in ending.links])
             if then is not None:
                 then(stands)
 
@@ -305,9 +309,10 @@ class WorkerStore(BackgroundStore):
         self.counts.ended[ending.outcome] += 1
         self.counts.waiting -= 1
 
-    def retry(self, record: Record, via: int = NOWHERE) -> None:
-        if record.fingerprint in self.mine:
-            super().retry(record, self.mine.pop(record.fingerprint))
+    def retry(self, record: Record, via: int = NOWHERE, lease: int = 0) -> None:
+        was = self.hand.let_go(self.keys.of_host(record.host), record.fingerprint)
+        if was is not None:
+            super().retry(record, *was)
 
     # -- side tables and looking
 

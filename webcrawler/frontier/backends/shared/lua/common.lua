@@ -65,15 +65,15 @@ local function put(at, number)
   return new
 end
 
--- Take up to `number` URLs of one queue in hand.
-local function take(session, host, k, number)
+-- Take up to `number` URLs of one queue in hand, by the lease of that number.
+local function take(session, host, k, number, lease)
   local records = number > 0 and call('LPOP', queue_key(k, host), number) or {}
   if #records == 0 then return records end
   local sequence = call('HINCRBY', T .. ':n', 'sequence', #records) - #records
   local fields = {}
   for i, record in ipairs(records) do
     fields[2 * i - 1] = string.sub(record, 6, 13)
-    fields[2 * i] = cmsgpack.pack({sequence + i, tonumber(k), host, record})
+    fields[2 * i] = cmsgpack.pack({sequence + i, tonumber(k), host, lease, record})
   end
   call('HSET', T .. ':hand:' .. session, unpack(fields))
   call('HINCRBY', host_key(host), 'in', #records)
@@ -81,27 +81,29 @@ local function take(session, host, k, number)
   return records
 end
 
--- A URL leaves the hand; what was kept of it, or nil if it was not in this hand.
-local function let_go(session, fingerprint)
+-- A URL leaves the hand; what was kept of it, or nil if it was not in this hand. With the number
+-- of a lease: nor if it has come there by another one.
+local function let_go(session, fingerprint, lease)
   local kept = call('HGET', T .. ':hand:' .. session, fingerprint)
   if not kept then return nil end
-  call('HDEL', T .. ':hand:' .. session, fingerprint)
   local entry = cmsgpack.unpack(kept)
+  if lease and entry[4] ~= lease then return nil end
+  call('HDEL', T .. ':hand:' .. session, fingerprint)
   call('HINCRBY', host_key(entry[3]), 'in', -1)
   count('in_hand', -1)
   return entry
 end
 
 -- Put URLs in hand back to the heads of their queues, in their old order.
-local function give_back(session, fingerprints)
+local function give_back(session, fingerprints, lease)
   local entries = {}
   for _, fingerprint in ipairs(fingerprints) do
-    local entry = let_go(session, fingerprint)
+    local entry = let_go(session, fingerprint, lease)
     if entry then entries[#entries + 1] = entry end
   end
   table.sort(entries, function(a, b) return a[1] > b[1] end)
   for _, entry in ipairs(entries) do
-    call('LPUSH', queue_key(entry[2], entry[3]), entry[4])
+    call('LPUSH', queue_key(entry[2], entry[3]), entry[5])
   end
   return entries
 end

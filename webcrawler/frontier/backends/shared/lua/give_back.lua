@@ -1,7 +1,9 @@
--- URLs that were not handed out are first again. session, fingerprints.
+-- URLs that were not handed out are first again. session, number of their lease, fingerprints.
 local fingerprints = {}
-for i = 2, #ARGV do fingerprints[#fingerprints + 1] = ARGV[i] end
+for i = 3, #ARGV do fingerprints[#fingerprints + 1] = ARGV[i] end
 local hosts = {}
-for _, entry in ipairs(give_back(ARGV[1], fingerprints)) do hosts[entry[3]] = true end
+for _, entry in ipairs(give_back(ARGV[1], fingerprints, tonumber(ARGV[2]))) do
+  hosts[entry[3]] = true
+end
 for host in pairs(hosts) do stand_all(host) end
 return 1

@@ -11,6 +11,7 @@ for _, entry in ipairs(give_back(dead, call('HKEYS', T .. ':hand:' .. dead))) do
   stand_all(entry[3])
 end
 call('DEL', T .. ':lease:' .. dead)
+call('HDEL', T .. ':last', dead)
 local passed, outbox = {}, {}
 for host in pairs(hosts) do
   call('HSET', host_key(host), 'le', heir)

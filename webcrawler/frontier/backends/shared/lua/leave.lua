@@ -3,4 +3,5 @@ if call('HLEN', T .. ':hand:' .. ARGV[1]) + call('HLEN', T .. ':lease:' .. ARGV[
   + call('HLEN', T .. ':out:' .. ARGV[1]) > 0 then
   return 0
 end
+call('HDEL', T .. ':last', ARGV[1])
 return call('HDEL', T .. ':live', ARGV[1])
