@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from webcrawler.documents import HTMLDocument, Options
 from webcrawler.documents.markup import find_tags
 from webcrawler.documents.references import attribute_unescaped, text_unescaped
+from webcrawler.documents.tag_kinds import META
 
 URL = "http://a.example/dir/page.html"
 ANSWERS = ("title", "language", "robots_meta", "canonical", "refresh", "base_url", "text")
@@ -79,6 +80,14 @@ TIDY = {
     "textarea": '<textarea rows=2>some words</textarea><a href="x">x</a>',
     "no words": "<p> \n\t </p>",
     "end": "<p>x</p",
+    "comments that begin like ends": '<!--!> <a href="no">x</a> --><!---!><a href=no>x</a>--><p>y',
+    "an image of old": '<a href="x"><image alt="a picture"></a>',
+    "an image after another link": '<a href="x"><area href="y"><img alt="a picture"></a>',
+    "spaces around equals": '<a href = "x" title= "y">z</a><a href ="?q=">w</a>',
+    "long numbers": f'<a href="x&#{"9" * 5_000};&#x{"0" * 5_000}41">x</a>&#{"9" * 5_000};',
+    "a short number before letters": '<a href="x&#65;abcdef12">&#65abcdef12</a>',
+    "numbers of no meaning": '<a href="x&#1;y&#xFFFE;z&#128;">x</a>',
+    "an unclosed noscript": '<div><noscript>x</div><meta http-equiv=refresh content="0;url=y">',
 }
 
 
@@ -125,6 +134,10 @@ REFUSED = {
     "markup in a drawing's style": "<svg><style><a href=x>y</a></style></svg>",
     "markup in a text area": "<textarea><a href=no>x</a></textarea>",
     "a tag in a tag": "<p <a href=x>y</a>",
+    "a quotation after a stray mark": '<p a=x" b="><meta name=robots content=noindex>">y',
+    "a quotation after a name of marks": '<p " b="><meta name=robots content=noindex>">y',
+    "a quotation after a mark in a value": '<p a=b=" c= "><meta name=robots content=noindex>">y',
+    "a style sheet in a select": "<select><style><a href=x>y</a></style></select>",
 }
 
 
@@ -151,6 +164,42 @@ def test_many_marks_are_left_to_the_parser() -> None:
     assert find_tags(b"<!---->" * 20_000) is None
     assert find_tags(b"<p x=''>" * 20_000) is None
     assert find_tags(b"x" * (5 << 20)) is None
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<meta name=robots content=noindex{}>",
+        "<area href=mailto:{}>",
+        "<a {} " + "b " * 200 + "></a>",
+        '<p>{}<a href="' + "&amp" * 1_000 + '"></a>',
+        "<p>{}" + "&#65" * 100,
+    ],
+)
+def test_what_is_slowly_read_one_by_one_is_left_to_the_parser(part: str) -> None:
+    few, many = (
+        "".join(part.format(number) for number in range(count))
+        for count in (10, (2 << 20) // len(part))
+    )
+    assert find_tags(within(few).encode()) is not None
+    assert find_tags(within(many).encode()) is None
+
+
+def test_noscript_elements_are_looked_for_once() -> None:
+    refresh = '<noscript><meta http-equiv=refresh content="0;url=no"></noscript>'
+    tags = find_tags(within(refresh * 1_000).encode())
+    assert tags is not None
+    found = list(tags.tags("meta", META))
+    assert all(tag.parent is not None for tag in found)
+    assert tags._noscripts is tags._noscripts
+    assert len(found) == 1_000
+
+
+def test_a_long_text_without_tags_is_parsed() -> None:
+    document = page(b"<!-- -->" + b"word " * 200_000)
+    assert document.text.startswith("word word")
+    assert "unparseable" not in document.problems
+    assert parsed(b"word " * 2_000_000).text.startswith("word word")
 
 
 WORDS = st.sampled_from(

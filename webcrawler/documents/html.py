@@ -13,11 +13,12 @@ from webcrawler.documents.encoding import UTF_8, WINDOWS_1252, Decoded, decode_h
 from webcrawler.documents.html_elements import Elements
 from webcrawler.documents.html_text import fold, text_of
 from webcrawler.documents.language import declared, detected
-from webcrawler.documents.markup import Tag, Tags, find_tags
+from webcrawler.documents.markup import find_tags
 from webcrawler.documents.markup_text import MarkupText, unescaped
 from webcrawler.documents.options import DEFAULTS
 from webcrawler.documents.pieces import is_tame, pieces, without_scripts
 from webcrawler.documents.tag_kinds import HTML, kind_set
+from webcrawler.documents.tags import Tag, Tags
 from webcrawler.documents.xhtml import as_html
 
 if TYPE_CHECKING:

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from webcrawler.documents.html_text import fold
-from webcrawler.documents.markup import Tag
 from webcrawler.documents.refresh import parse_refresh
 from webcrawler.documents.robots_meta import directives
 from webcrawler.documents.tag_kinds import AREA, BASE, IFRAME, IMG, LINK, META, A, kind_set
+from webcrawler.documents.tags import Tag
 from webcrawler.items import Link
 from webcrawler.urls import Resolver
 
 if TYPE_CHECKING:
-    from webcrawler.documents.markup import Tags
     from webcrawler.documents.markup_text import MarkupText
     from webcrawler.documents.options import Options
+    from webcrawler.documents.tags import Tags
 
 _SELECTOR = "[href],meta,frame,iframe"
 _WITH_IMAGES = f"{_SELECTOR},img"
@@ -223,12 +223,13 @@ class Elements:
                         words = fold(title[: 2 * max_chars])
                     if len(words) > max_chars:
                         words = words[:max_chars]
+                link_at = len(links)
                 links.append(_new(Link, (url, words, rel, "a")))
             elif kind == IMG:
                 if number < link_end:
                     alt = fold((Tag(tags, number).getattr("alt") or "")[: 2 * max_chars])
                     if alt:
-                        self._add_alt(len(links) - 1, alt, is_borrowed)
+                        self._add_alt(link_at, alt, is_borrowed)
                         is_borrowed = False
             else:
                 self._read_tag(Tag(tags, number))
@@ -327,12 +328,12 @@ class Elements:
             self.robots.append(found)
 
     def _read_refresh(self, node: Any, content: str) -> None:
-        parent = node.parent
-        if parent is not None and parent.tag == "noscript":
-            return  # meant for readers without scripts, who would be sent to an excuse
         parsed = parse_refresh(content)
         if parsed is None:
             return
+        parent = node.parent
+        if parent is not None and parent.tag == "noscript":
+            return  # meant for readers without scripts, who would be sent to an excuse
         seconds, href = parsed
         if len(href) > _MAX_HREF:
             return

@@ -10,12 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-# Elements that stand within a word or a line, the frequent ones first. All others make a gap:
-# rather a word too many than two glued together.
-_NOT_INLINE = (
-    ":not(span,a,code,b,i,em,strong,sub,sup,small,u,s,tt,font,mark,abbr,cite,q,kbd,var,samp,time,"
-    "big,ins,del,bdi,bdo,wbr,nobr,acronym,dfn,ruby,strike)"
-)
+from webcrawler.documents.tag_kinds import INLINE_NAMES
+
+_NOT_INLINE = f":not({','.join(INLINE_NAMES)})"
 # Elements whose content is no text for readers, though the parser keeps it as text.
 _UNSEEN = frozenset({"script", "style", "iframe", "noembed", "noframes"})
 

@@ -14,13 +14,11 @@ linear in the page, whatever stands in it: there is no tree to be exhausted.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from webcrawler.documents.references import attribute_unescaped
 from webcrawler.documents.tag_kinds import (
     AREA,
     BASE,
@@ -32,7 +30,6 @@ from webcrawler.documents.tag_kinds import (
     LINK,
     LITERAL,
     META,
-    NOSCRIPT,
     SCRIPT,
     SELECT,
     STYLE,
@@ -43,16 +40,18 @@ from webcrawler.documents.tag_kinds import (
     kind_set,
     kinds_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-Positions = npt.NDArray[np.intp]
+from webcrawler.documents.tags import Positions, Tags, where
 
 # Arrays take up to 60 bytes for each mark. What has more is left to the parser and its pieces.
 _MOST_BYTES: Final = 4 << 20
 _MOST_MARKS: Final = 1 << 19
 _MOST_ODD: Final = 10_000  # comments, raw texts, tags with apostrophes: looked at one by one
+# Attributes and references are read one by one too, several times as slowly as a parser does it.
+# In a page up to the first of these sizes there cannot be too many.
+_FEW_BYTES: Final = 1 << 18
+_MOST_READ: Final = 1 << 15
+_MOST_READ_BYTES: Final = 5 << 18
+_MOST_REFERENCES: Final = 1 << 16
 
 _LESS, _GREATER, _QUOTE, _APOSTROPHE = b"<>\"'"
 _PADDING: Final = b"\n" * 8
@@ -64,111 +63,28 @@ _RAW_NAMES: Final = {
     TEXTAREA: b"textarea",
     IFRAME: b"iframe",
 }
+# How each of them begins and ends: the names that begin with the same four letters are others.
+_RAW_TAGS: Final = {
+    kind: (
+        re.compile(rb"<(?i:%b)[\t\n\f />]" % name),
+        re.compile(rb"</(?i:%b)[\t\n\f />]" % name),
+    )
+    for kind, name in _RAW_NAMES.items()
+}
 _MAY_HIDE: Final = kind_set(COMMENT, *_RAW_NAMES)
-_IS_FORBIDDEN_IN_SELECT: Final = kind_set(A, AREA, BASE, IFRAME, IMG, LINK, META)
+_IS_READ: Final = kind_set(A, AREA, BASE, IFRAME, IMG, LINK, META)
+_IS_FORBIDDEN_IN_SELECT: Final = _IS_READ | kind_set(STYLE, TEXTAREA, TITLE)
 
-_NAME_ENDS: Final = frozenset(b"\t\n\f />")
-_NAME = re.compile(r"[^\t\n\f />]*+")
+_EMPTY_COMMENT = re.compile(rb"<!---?>")
 _COMMENT_END = re.compile(rb"--!?>")
+# What may stand before a quotation mark that begins a value.
+_MAY_PRECEDE_VALUE: Final = np.isin(np.arange(256), list(b"\t\n\f ="))
 # A tag whose quotation marks stand where they should.
 _QUOTED_TAG = re.compile(
     rb"<[^\t\n\f />\"'<]++"
     rb"(?:[\t\n\f /]++|[^\t\n\f />=\"'<]++(?:[\t\n\f ]*+=[\t\n\f ]*+"
     rb"(?:\"[^\"<>]*+\"|'[^'<>]*+'|[^\t\n\f >\"'<=`][^\t\n\f >\"'<]*+))?+)*+>"
 )
-_ATTRIBUTE = re.compile(
-    r"([^\t\n\f />][^\t\n\f />=]*+)"
-    r"(?:[\t\n\f ]*+=[\t\n\f ]*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\t\n\f >\"'][^\t\n\f >]*+)))?+"
-)
-_SHORT_TAG: Final = 512
-
-
-def _where(condition: npt.NDArray[np.bool_]) -> Positions:
-    """np.flatnonzero without its detours, which take longer than a page's hundred tags."""
-    return condition.nonzero()[0]
-
-
-class Element(NamedTuple):
-    """As much of a parent element as anybody asks for."""
-
-    tag: str
-
-
-class Tag:
-    """An opening tag, with as much of a tree's element as reading its attributes needs."""
-
-    __slots__ = ("_attributes", "_number", "_tags", "tag")
-
-    def __init__(self, tags: Tags, number: int) -> None:
-        self._tags = tags
-        self._number = number
-        text = tags.markup[tags.starts[number] : tags.ends[number]]
-        read = _read_short if len(text) <= _SHORT_TAG else _read
-        self.tag, self._attributes = read(text)
-
-    def getattr(self, name: str, default: str | None = None) -> str | None:
-        """The value of an attribute; the first of a name counts."""
-        return self._attributes.get(name, default)
-
-    @property
-    def parent(self) -> Element | None:
-        """Only whether it is a noscript element."""
-        tags = self._tags
-        is_before = _where(tags.kinds[: self._number] == NOSCRIPT)
-        is_within = is_before.size and not tags.is_closing[is_before[-1]]
-        return Element("noscript") if is_within else None
-
-
-def _read(tag: bytes) -> tuple[str, dict[str, str]]:
-    """The name and the attributes of a tag, of which the last ">" is cut off."""
-    text = tag.decode("utf-8", "replace")
-    name = _NAME.match(text, 1)
-    assert name is not None  # the pattern matches anything
-    attributes: dict[str, str] = {}
-    for key, *values in _ATTRIBUTE.findall(text, name.end()):
-        attributes.setdefault(key.lower(), attribute_unescaped("".join(values)))
-    return name[0].lower(), attributes
-
-
-# The head and the navigation of a site's pages are made of the same tags.
-_read_short = lru_cache(maxsize=4_096)(_read)
-
-
-class Tags:
-    """The tags of a page in order: where each begins and ends, and what it is.
-
-    `covers` is where what belongs to a tag ends: the tag itself, or the raw text behind it.
-    `title` is what stands in the first title element.
-    """
-
-    def __init__(
-        self,
-        markup: bytes,
-        starts: Positions,
-        ends: Positions,
-        covers: Positions,
-        kinds: npt.NDArray[np.uint8],
-        is_closing: npt.NDArray[np.bool_],
-        title: bytes,
-    ) -> None:
-        self.markup = markup
-        self.starts = starts
-        self.ends = ends
-        self.covers = covers
-        self.kinds = kinds
-        self.is_closing = is_closing
-        self.title = title
-
-    def opening(self, kinds: npt.NDArray[np.bool_]) -> Positions:
-        """The numbers of the opening tags of some kinds (see `kind_set`)."""
-        return _where(kinds.take(self.kinds) & ~self.is_closing)
-
-    def tags(self, name: str, kind: int) -> Iterator[Tag]:
-        """The opening tags of a name, which is of that kind."""
-        for number in self.opening(kind_set(kind)).tolist():
-            tag = Tag(self, number)
-            if tag.tag == name:
-                yield tag
 
 
 class _Hidden:
@@ -188,10 +104,10 @@ class _Hidden:
         is_closing: npt.NDArray[np.bool_],
     ) -> bool:
         """Whether all of it could be told."""
-        numbers = _where(_MAY_HIDE.take(kinds) & ~is_closing)
+        numbers = where(_MAY_HIDE.take(kinds) & ~is_closing)
         if numbers.size > _MOST_ODD:
             return False
-        foreign = _where(kinds == FOREIGN)
+        foreign = where(kinds == FOREIGN)
         foreign_at = int(starts[foreign[0]]) if foreign.size else len(markup)
         if foreign.size and b"<![CDATA[" in markup:
             return False
@@ -201,19 +117,23 @@ class _Hidden:
                 continue  # within what is hidden itself
             kind = int(kinds[number])
             if kind == COMMENT:
-                closing = _COMMENT_END.search(markup, start + 2)
+                closing = _EMPTY_COMMENT.match(markup, start) or _COMMENT_END.search(
+                    markup, start + 4
+                )
                 if closing is None:
                     return False
                 position = closing.end()
                 self._add(start + 1, position - 1)
                 continue
-            name, inner = _RAW_NAMES[kind], markup.find(b">", start) + 1
-            if not _is_named(markup, start + 1, name):
+            opening_tag, closing_tag = _RAW_TAGS[kind]
+            if opening_tag.match(markup, start) is None:
                 kinds[number] = GAP
                 continue
-            end = _find_closing(markup, inner, name) if inner else None
-            if end is None:
+            inner = markup.find(b">", start) + 1
+            closing = closing_tag.search(markup, inner) if inner else None
+            if closing is None:
                 return False
+            end = closing.start()
             is_odd = start > foreign_at or kind == TEXTAREA or (kind == TITLE and has_title)
             if is_odd and (b"<" in markup[inner:end] or markup[inner - 2] == ord("/")):
                 return False
@@ -252,14 +172,14 @@ def find_tags(markup: bytes) -> Tags | None:
     is_mark = array == _LESS
     for other in (_GREATER, _QUOTE, _APOSTROPHE):
         is_mark |= array == other
-    marks = _where(is_mark)
+    marks = where(is_mark)
     if marks.size > _MOST_MARKS:
         return None
     characters = array[marks]
-    less = _where(characters == _LESS)
+    less = where(characters == _LESS)
     starts = marks[less]
     kinds, is_closing = kinds_of(markup, array, starts)
-    literal = _where(kinds == LITERAL)
+    literal = where(kinds == LITERAL)
     hidden = _Hidden()
     if literal.size > _MOST_ODD or not hidden.find(markup, starts, kinds, is_closing):
         return None
@@ -268,14 +188,17 @@ def find_tags(markup: bytes) -> Tags | None:
     is_tag = is_left[less]
     starts, kinds, is_closing = starts[is_tag], kinds[is_tag], is_closing[is_tag]
     marks, characters = marks[is_left], characters[is_left]
-    less = _where(characters == _LESS)
+    less = where(characters == _LESS)
     if not less.size:
         return None
-    closers = _find_closers(less, _where(characters == _GREATER))
+    closers = _find_closers(less, where(characters == _GREATER))
     if closers is None or not _is_plain(kinds, is_closing):
         return None
     ends = marks[closers]
-    if not _are_quotes_closed(markup, starts, ends, characters, less, closers):
+    may_begin_value = _MAY_PRECEDE_VALUE.take(array.take(marks - 1))
+    if not _are_quotes_closed(markup, starts, ends, characters, may_begin_value, less, closers):
+        return None
+    if len(markup) > _FEW_BYTES and not _is_read_soon(markup, starts, ends, kinds, is_closing):
         return None
     covers = ends.copy()
     if hidden.raw:
@@ -305,12 +228,12 @@ def _is_plain(kinds: npt.NDArray[np.uint8], is_closing: npt.NDArray[np.bool_]) -
     closing_links = is_closing[kinds == A]
     if closing_links.size % 2 or closing_links[0::2].any() or not closing_links[1::2].all():
         return False
-    selects = _where(kinds == SELECT)
+    selects = where(kinds == SELECT)
     if selects.size:
         closing_selects = is_closing[selects]
         if selects.size % 2 or closing_selects[0::2].any() or not closing_selects[1::2].all():
             return False
-        forbidden = _where(_IS_FORBIDDEN_IN_SELECT.take(kinds))
+        forbidden = where(_IS_FORBIDDEN_IN_SELECT.take(kinds))
         if (np.searchsorted(selects, forbidden) % 2).any():
             return False
     return True
@@ -321,16 +244,21 @@ def _are_quotes_closed(
     starts: Positions,
     ends: Positions,
     characters: npt.NDArray[np.uint8],
+    may_begin_value: npt.NDArray[np.bool_],
     less: Positions,
     closers: Positions,
 ) -> bool:
-    """Whether each tag's ">" is outside of quotation marks."""
-    is_suspect = (closers - less) % 2 == 0  # an odd number of marks in between
-    apostrophes = _where(characters == _APOSTROPHE)
-    if apostrophes.size:
-        owners = np.searchsorted(less, apostrophes) - 1
-        is_suspect[owners[(owners >= 0) & (apostrophes < closers[owners])]] = True
-    suspects = _where(is_suspect)
+    """Whether each tag's ">" is outside of quotation marks.
+
+    It is where the marks in between, all of one sort, in turn may begin a value and may not.
+    """
+    may_begin_value[less] = False
+    may_begin_value[closers] = True
+    is_odd = characters == _APOSTROPHE
+    is_odd[:-1] |= may_begin_value[:-1] == may_begin_value[1:]
+    odd = where(is_odd)
+    owners = np.searchsorted(less, odd, "right") - 1
+    suspects = np.unique(owners[(owners >= 0) & (odd < closers[owners])])
     if suspects.size > _MOST_ODD:
         return False
     for start, end in zip(starts[suspects].tolist(), ends[suspects].tolist(), strict=True):
@@ -340,16 +268,15 @@ def _are_quotes_closed(
     return True
 
 
-def _is_named(markup: bytes, start: int, name: bytes) -> bool:
-    end = start + len(name)
-    return markup[start:end].lower() == name and markup[end] in _NAME_ENDS
-
-
-def _find_closing(markup: bytes, start: int, name: bytes) -> int | None:
-    """Where the closing tag of a name begins."""
-    start = markup.find(b"</", start)
-    while start >= 0:
-        if _is_named(markup, start + 2, name):
-            return start
-        start = markup.find(b"</", start + 2)
-    return None
+def _is_read_soon(
+    markup: bytes,
+    starts: Positions,
+    ends: Positions,
+    kinds: npt.NDArray[np.uint8],
+    is_closing: npt.NDArray[np.bool_],
+) -> bool:
+    """Whether not too much of the page is to be read one by one."""
+    read = where(_IS_READ.take(kinds) & ~is_closing)
+    if read.size > _MOST_READ or (ends[read] - starts[read]).sum() > _MOST_READ_BYTES:
+        return False
+    return markup.count(b"&") <= _MOST_REFERENCES

@@ -21,7 +21,7 @@ from webcrawler.documents.tag_kinds import (
 )
 
 if TYPE_CHECKING:
-    from webcrawler.documents.markup import Tags
+    from webcrawler.documents.tags import Tags
 
 _MAKES_GAP: Final = ~kind_set(INLINE, LITERAL, BOGUS, COMMENT, A, SCRIPT, STYLE)
 _BODY: Final = kind_set(BODY)

@@ -117,7 +117,7 @@ def pieces(markup: bytes) -> Iterator[bytes | None]:
     for _ in range(_MAX_PIECES):
         if start >= len(markup):
             return
-        if first == long:
+        if first == long < len(tags.starts):
             last, long = first + 1, next(stretches)
             is_parsed = tags.has_few_attributes(first)
         else:

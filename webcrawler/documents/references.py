@@ -7,6 +7,8 @@ from html import unescape
 from html.entities import html5
 
 _REFERENCE = re.compile(r"&(?:(#[0-9]+;?|#[xX][0-9a-fA-F]+;?)|([a-zA-Z][a-zA-Z0-9]*+)(;?))(=?)")
+# Longer than any character's number. Python refuses to count those of thousands of digits.
+_LONG_NUMBER = re.compile(r"&#([xX]?)((?<=[xX])[0-9a-fA-F]{8,}|[0-9]{8,})")
 
 
 def text_unescaped(text: str) -> str:
@@ -17,6 +19,8 @@ def text_unescaped(text: str) -> str:
     for name, character in (("&quot;", '"'), ("&gt;", ">"), ("&lt;", "<"), ("&#39;", "'")):
         if name in text:
             text = text.replace(name, character)
+    if "&#" in text:
+        text = _LONG_NUMBER.sub(_shortened, text)
     return unescape(text) if "&" in text else text
 
 
@@ -27,13 +31,26 @@ def attribute_unescaped(value: str) -> str:
     """
     if "&" not in value:
         return value
+    if "&#" in value:
+        value = _LONG_NUMBER.sub(_shortened, value)
     return _REFERENCE.sub(_character, value)
+
+
+def _shortened(match: re.Match[str]) -> str:
+    """The same number without leading zeros, or another one that is too large."""
+    return f"&#{match[1]}{match[2].lstrip('0')[:8] or 0}"
 
 
 def _character(match: re.Match[str]) -> str:
     number, name, semicolon, equals = match.groups()
     if number is not None:
-        return unescape(f"&{number}") + equals
+        return _numbered(number.strip("#;")) + equals
     if semicolon:
         return html5.get(f"{name};", f"&{name};") + equals
     return (html5[name] if name in html5 and not equals else f"&{name}") + equals
+
+
+def _numbered(number: str) -> str:
+    """The character of a number, also one of no meaning, which `unescape` leaves out."""
+    code = int(f"0{number}", 16) if number[0] in "xX" else int(number)
+    return unescape(f"&#{code};") or chr(code)

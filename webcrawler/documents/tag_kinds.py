@@ -17,8 +17,8 @@ A, AREA, BASE, BODY, FOREIGN, HTML, IFRAME, IMG, LINK, META = range(5, 15)
 NOSCRIPT, SCRIPT, SELECT, STYLE, TEXTAREA, TITLE, UNUSUAL = range(15, 22)
 _KIND_COUNT: Final = 22
 
-# Elements that stand within a word or a line. All others make a gap: rather a word too many than
-# two glued together.
+# Elements that stand within a word or a line, the frequent ones first. All others make a gap:
+# rather a word too many than two glued together.
 INLINE_NAMES: Final = (
     *("span", "a", "code", "b", "i", "em", "strong", "sub", "sup", "small", "u", "s", "tt", "font"),
     *("mark", "abbr", "cite", "q", "kbd", "var", "samp", "time", "big", "ins", "del", "bdi", "bdo"),
@@ -31,6 +31,7 @@ _SPECIAL_NAMES: Final = {
     "body": BODY,
     "html": HTML,
     "iframe": IFRAME,
+    "image": IMG,  # so says the standard
     "img": IMG,
     "link": LINK,
     "math": FOREIGN,
@@ -75,7 +76,12 @@ def _kinds() -> npt.NDArray[np.uint8]:
 
 _CODES: Final = _codes()
 _KINDS: Final = _kinds()
-_SLASH, _BANG, _QUESTION = b"/!?"
+_SLASH: Final = ord("/")
+
+# By the byte behind the "<".
+_ODD_KINDS: Final = np.full(256, LITERAL, np.uint8)
+_ODD_KINDS[list(b"/!?")] = BOGUS
+_COMMENT_WORD: Final = int.from_bytes(b"<!--", "little")
 
 
 def kind_set(*kinds: int) -> npt.NDArray[np.bool_]:
@@ -104,25 +110,10 @@ def kinds_of(
     for letter in (1, 2, 3):
         places |= (letters >> np.uint32(3 * letter)) & np.uint32(0x1F << 5 * letter)
     kinds = _KINDS.take(places)
-    is_odd = (first == 0) | (first == _OTHER)
-    if is_odd.any():
-        _name_odd(markup, starts, np.flatnonzero(is_odd), kinds, is_closing)
+    odd = np.flatnonzero((first == 0) | (first == _OTHER))
+    if odd.size:
+        # No letter where a name would begin: comments, declarations, a "<" in a text.
+        kinds[odd] = _ODD_KINDS.take(array[starts[odd] + 1])
+        kinds[odd[words[starts[odd]] == _COMMENT_WORD]] = COMMENT
+        is_closing[odd] = False
     return kinds, is_closing
-
-
-def _name_odd(
-    markup: bytes,
-    starts: npt.NDArray[np.intp],
-    odd: npt.NDArray[np.intp],
-    kinds: npt.NDArray[np.uint8],
-    is_closing: npt.NDArray[np.bool_],
-) -> None:
-    """What has no letter where a name would begin: comments, declarations, a "<" in a text."""
-    for index, start in zip(odd.tolist(), starts[odd].tolist(), strict=True):
-        if markup.startswith(b"<!--", start):
-            kinds[index] = COMMENT
-        elif markup[start + 1] in (_SLASH, _BANG, _QUESTION):
-            kinds[index] = BOGUS
-        else:
-            kinds[index] = LITERAL
-        is_closing[index] = False
