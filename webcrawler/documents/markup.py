@@ -225,18 +225,21 @@ def _is_plain(kinds: npt.NDArray[np.uint8], is_closing: npt.NDArray[np.bool_]) -
     """Whether no tag is read otherwise than it stands, and links are closed one by one."""
     if (kinds == UNUSUAL).any():
         return False
-    closing_links = is_closing[kinds == A]
-    if closing_links.size % 2 or closing_links[0::2].any() or not closing_links[1::2].all():
+    if not _take_turns(is_closing[kinds == A]):
         return False
     selects = where(kinds == SELECT)
     if selects.size:
-        closing_selects = is_closing[selects]
-        if selects.size % 2 or closing_selects[0::2].any() or not closing_selects[1::2].all():
+        if not _take_turns(is_closing[selects]):
             return False
         forbidden = where(_IS_FORBIDDEN_IN_SELECT.take(kinds))
         if (np.searchsorted(selects, forbidden) % 2).any():
             return False
     return True
+
+
+def _take_turns(is_closing: npt.NDArray[np.bool_]) -> bool:
+    """Whether each opening tag is followed by a closing one before the next opens."""
+    return not (is_closing.size % 2 or is_closing[0::2].any()) and bool(is_closing[1::2].all())
 
 
 def _are_quotes_closed(
