@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 
 _MEMORY = Path("/dev/shm")
 _ENOUGH = 4 << 30  # all tests together leave less than a tenth of this
+
+
+# A test does not fail because the machine is busy.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 
 def pytest_configure() -> None:

@@ -237,6 +237,14 @@ def _address(name: str, word: str) -> tuple[str, int]:
     return host, int(port)
 
 
+def _pattern(text: str) -> str:
+    """A host or *.domain as politeness looks for it; ValueError where it is neither."""
+    star, rest = ("*.", text[2:]) if text.startswith("*.") else ("", text)
+    if "*" in rest or "/" in rest:
+        raise ValueError
+    return star + parse_host(rest)
+
+
 def _policies(read: Reader) -> Policies:
     default = DelayPolicy(
         minimum=read.number("POLITENESS_MIN_DELAY"),
@@ -263,11 +271,11 @@ def _policies(read: Reader) -> Policies:
             raise SettingError("POLITENESS_OVERRIDES", value, allowed)
         try:
             numbers = {_OVERRIDES[key]: float(number) for key, number in changes.items()}
+            overrides[_pattern(str(pattern))] = numbers
         except (TypeError, ValueError):
             raise SettingError("POLITENESS_OVERRIDES", value, allowed) from None
         if any(not number >= 0 for number in numbers.values()):
             raise SettingError("POLITENESS_OVERRIDES", value, allowed)
-        overrides[pattern.lower()] = numbers
     return Policies(default, overrides)
 
 

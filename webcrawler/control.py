@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 import shutil
 import socket
 import tempfile
@@ -19,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from webcrawler.exceptions import JobError, WebcrawlerError
 from webcrawler.frontier.desk import ORDERS, Desk
+from webcrawler.frontier.record import MAX_URL_BYTES
 from webcrawler.job import write_json
+from webcrawler.patience import PatientPattern
 from webcrawler.urls import complete_seed, parse_host
 
 if TYPE_CHECKING:
@@ -57,10 +58,7 @@ def answer(desk: Desk, question: Question, now: float, job: Path, log: CrawlLog)
             raise JobError("say which URLs to add")
         yield desk.add([_url(word) for word in words])
     elif action == "drop":
-        try:
-            pattern = re.compile(_one(words, "a regular expression"))
-        except re.error as error:
-            raise JobError(f"{words[0]} is no regular expression: {error}") from None
+        pattern = PatientPattern(_one(words, "a regular expression"))
         yield {"looked_at": 0, "dropped": 0}
         yield from desk.drop(
             pattern, now, lambda ending, via: log.write_unfetched(ending, via, "dropped by hand")
@@ -76,10 +74,10 @@ def make_checkpoint(desk: Desk, job: Path, folder: Path) -> dict[str, Any]:
 
     The folder appears when everything is in it: a crash leaves no half of a checkpoint.
     """
-    if folder.exists():
-        raise JobError(f"{folder} is there already: name a new folder for the checkpoint")
-    unfinished = folder.with_name(f".{folder.name}.unfinished")
+    unfinished = folder.parent / f".{folder.name}.unfinished"
     try:
+        if folder.exists():
+            raise JobError(f"{folder} is there already: name a new folder for the checkpoint")
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
         desk.checkpoint(unfinished)
@@ -111,7 +109,9 @@ def _host(words: list[str]) -> str:
 def _url(text: str) -> str:
     url = complete_seed(text)
     if url is None:
-        raise JobError(f"{text} is no URL")
+        raise JobError(f"{text[:200]} is no URL")
+    if len(url) > MAX_URL_BYTES:
+        raise JobError(f"{text[:200]} … is longer than the {MAX_URL_BYTES:,} bytes a URL may have")
     return url
 
 
@@ -168,7 +168,8 @@ class ControlServer:
     def close(self) -> None:
         if self._server is not None:
             self._server.close()
-        (self._job / ADDRESS).unlink(missing_ok=True)
+        with suppress(OSError):
+            (self._job / ADDRESS).unlink()
         shutil.rmtree(self._private, ignore_errors=True)
 
 

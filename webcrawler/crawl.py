@@ -7,13 +7,13 @@ fetched, so that whatever is wrong with settings or job folder is one sentence a
 
 from __future__ import annotations
 
-import time
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
 from webcrawler.adapter import register
+from webcrawler.clock import now
 from webcrawler.config import Config
 from webcrawler.dedup import NearDuplicates, run, run_async
 from webcrawler.download.options import download_options
@@ -43,7 +43,7 @@ _crawls: WeakKeyDictionary[Crawler, Crawl] = WeakKeyDictionary()
 class Crawl:
     """The parts that belong to one crawl. Time is `clock`, seconds since the epoch."""
 
-    clock = staticmethod(time.time)
+    clock = now
 
     def __init__(self, settings: BaseSettings) -> None:
         register()
@@ -122,7 +122,7 @@ class Crawl:
             self.job.open()
         config = self.config.frontier
         policies = self.config.policies
-        now = self.clock()
+        opened_at = self.clock()
         store: Store
         if config.backend == "redis":
             if self.job is None:
@@ -141,7 +141,7 @@ class Crawl:
             store = open_store(
                 config,
                 self.job.folder if self.job is not None else None,
-                restart=lambda host: policies.of(host.name).after_restart(host, now),
+                restart=lambda host: policies.of(host.name).after_restart(host, opened_at),
             )
         delay = self.config.address_delay
         self._frontier = Mercator(
@@ -152,7 +152,9 @@ class Crawl:
             back_queues_maximum=config.back_queues_max,
             batch=config.batch,
             horizon=config.hold_secs,
-            addresses=AddressBook(delay) if delay else None,
+            addresses=(
+                AddressBook(delay, opened_at if store.counts.known else None) if delay else None
+            ),
             seed=config.seed,
         )
 

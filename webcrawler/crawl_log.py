@@ -28,7 +28,12 @@ class CrawlLog:
         self._descriptor = -1
         if folder is not None:
             self._path = folder / "crawl.log"
-            self._descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+            try:
+                self._descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+            except OSError as error:
+                raise StoreError.of(
+                    error, self._path, f"cannot write {self._path}: {error.strerror}"
+                ) from None
             self._cut_torn_line()
 
     def write(self, visit: Visit, ending: Ending) -> None:

@@ -377,8 +377,13 @@ class FrontierScheduler(BaseScheduler):
         """A record of a request that somebody's spider or middleware made."""
         url = normalize(request.url) or request.url
         depth = request.meta.get("depth", 0)
-        if not isinstance(depth, int):
+        if not isinstance(depth, int) or depth < 0:
             depth = 0
+        if len(url) > MAX_URL_BYTES:
+            raise RequestError(
+                f"a request of {url[:200]} … cannot be kept in the frontier and is refused: "
+                f"its URL has {len(url)} bytes, more than {MAX_URL_BYTES}"
+            )
         fingerprint = self._crawl.canonicalizer.fingerprint(url)
         if request.method != "GET" or request.body:
             fingerprint ^= int.from_bytes(

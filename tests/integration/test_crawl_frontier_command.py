@@ -242,6 +242,7 @@ def test_checkpoints_are_made_on_their_own(crawls: Crawls) -> None:
         truth = server.web.truth().reachable_pages()
         made: set[str] = set()
         folder = crawls.job / "checkpoints"
+        (folder / "mine").mkdir(parents=True)
         command = crawls.start(
             "web",
             server.seeds,
@@ -252,12 +253,13 @@ def test_checkpoints_are_made_on_their_own(crawls: Crawls) -> None:
 
         def are_made() -> bool:
             if folder.exists():
-                made.update(path.name for path in folder.iterdir() if path.name[0] != ".")
+                made.update(path.name for path in folder.iterdir() if path.name[0] == "2")
             return len(made) >= 4
 
         command.until(are_made)
         command.kill()
-        kept = sorted(path for path in folder.iterdir() if path.name[0] != ".")
+        kept = sorted(path for path in folder.iterdir() if path.name[0] == "2")
+        assert (folder / "mine").exists(), "what people keep there is theirs"
         assert 2 <= len(kept) <= 3, "a kill may come before the oldest is removed"
         crawls.name = str(kept[-1].relative_to(crawls.folder))
         crawls.run("web", server.seeds)
@@ -291,6 +293,10 @@ BAD = {
     "nothing to add": (("add",), "say which URLs to add"),
     "no pattern": (("drop", "("), "( is no regular expression"),
     "folder that is there": (("checkpoint", "."), "is there already"),
+    "folder that everybody has": (("checkpoint", "/"), "is there already"),
+    "name too long": (("checkpoint", "x" * 300), "cannot make a checkpoint"),
+    "no rows": (("peek", "a.test", "-n", "-1"), "-n -1 is no number of rows"),
+    "long URL": (("add", "http://a.test/" + "z" * 70_000), "longer than the 65,535 bytes"),
     "folder below a file": (("checkpoint", "/dev/null/x"), "cannot make a checkpoint"),
 }
 
@@ -310,7 +316,8 @@ def test_bad_input_is_refused(stopped: Crawls, name: str) -> None:
 
 
 def test_a_running_crawl_refuses_bad_input(running: Crawls) -> None:
-    for name in ("hosts by what", "no such host", "no pattern", "folder that is there"):
+    names = ("hosts by what", "no such host", "no pattern", "folder that is there", "name too long")
+    for name in names:
         words, sentence = BAD[name]
         assert_refused(running.frontier(*words), sentence)
 

@@ -37,6 +37,14 @@ def test_strings_from_a_command_line_are_understood():
     assert made.policies.of("example.org").minimum == 5
 
 
+def test_overrides_name_hosts_as_people_do():
+    made = config(
+        POLITENESS_OVERRIDES={"*.Bücher.example": {"min_delay": 5}, "[::1]": {"min_delay": 6}}
+    )
+    assert made.policies.of("www.xn--bcher-kva.example").minimum == 5
+    assert made.policies.of("[::1]:8000").minimum == 6
+
+
 def test_back_queues_grow_with_the_concurrency():
     assert config(CONCURRENT_REQUESTS=100).frontier.back_queues == 300
     assert config(FRONTIER_BACK_QUEUES=7).frontier.back_queues == 7
@@ -58,6 +66,9 @@ def test_back_queues_grow_with_the_concurrency():
         ("POLITENESS_MIN_DELAY", "nan"),
         ("POLITENESS_JITTER", 11),
         ("POLITENESS_OVERRIDES", "example.org=5"),
+        ("POLITENESS_OVERRIDES", {"http://example.org/": {"min_delay": 5}}),
+        ("POLITENESS_OVERRIDES", {"*": {"min_delay": 5}}),
+        ("POLITENESS_OVERRIDES", {"www.*.org": {"min_delay": 5}}),
         ("POLITENESS_OVERRIDES", {"a": 5}),
         ("POLITENESS_OVERRIDES", {"a": {"minimum": 5}}),
         ("POLITENESS_OVERRIDES", {"a": {"min_delay": "x"}}),

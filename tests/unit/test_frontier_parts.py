@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from webcrawler.frontier import seen
 from webcrawler.frontier.ending import OUTCOMES, EndedPage, Ending
 from webcrawler.frontier.host import Host, HostQueue
 from webcrawler.frontier.prioritizer import Prioritizer
@@ -163,3 +164,30 @@ def test_bloom_filter_forgets_nothing_and_errs_as_stated(tmp_path: Path):
     assert not again.is_fresh
     assert all(n in again for n in known)
     again.close()
+
+
+def test_a_bloom_filter_of_another_rate_is_begun_anew(tmp_path: Path):
+    """Both files have the same size; read with more hashes than were set, it would know nothing."""
+    BloomFilter(tmp_path / "bloom", 1_000_000, 1e-5).close()
+    size = (tmp_path / "bloom").stat().st_size
+    other = BloomFilter(tmp_path / "bloom", 1_000_000, 1e-6)
+    assert (tmp_path / "bloom").stat().st_size == size
+    assert other.is_fresh
+    other.close()
+
+
+def test_a_bloom_filter_open_when_the_power_went_is_begun_anew(tmp_path: Path, monkeypatch):
+    killed = BloomFilter(tmp_path / "bloom", 1000, 0.01)
+    killed.add_all([7])
+    again = BloomFilter(tmp_path / "bloom", 1000, 0.01)
+    assert not again.is_fresh, "the system kept what a killed process had written"
+    assert 7 in again
+    monkeypatch.setattr(seen, "_system_start", lambda: b"another".ljust(36))
+    assert BloomFilter(tmp_path / "bloom", 1000, 0.01).is_fresh
+    closed = BloomFilter(tmp_path / "bloom", 1000, 0.01)
+    closed.add_all([7])
+    closed.close()
+    monkeypatch.setattr(seen, "_system_start", lambda: b"a third".ljust(36))
+    again = BloomFilter(tmp_path / "bloom", 1000, 0.01)
+    assert not again.is_fresh
+    assert 7 in again

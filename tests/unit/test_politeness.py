@@ -148,6 +148,8 @@ def test_overrides_by_host_and_domain_most_specific_first():
         (b"Tue, 14 Nov 2023 22:14:20 GMT", 60.0),
         ("Tue, 14 Nov 2023 22:13:00 GMT", 0.0),
         (b"Tuesday, 14-Nov-23 22:14:20 GMT", 60.0),
+        (b"Tue Nov 14 22:14:20 2023", 60.0),
+        (b"Fri, 31 Dec 9999 23:59:59 GMT", 251_702_300_799.0),
         (None, None),
         (b"", None),
         (b"soon", None),
@@ -165,6 +167,15 @@ def test_retry_after(value, seconds):
 @given(st.binary(max_size=60))
 def test_retry_after_never_raises(value):
     parse_retry_after(value, NOW)
+
+
+def test_an_address_counts_as_hit_just_before_a_crawl_went_on():
+    book = AddressBook(2.0, NOW)
+    assert book.wait_until("1.2.3.4", NOW + 1) == NOW + 2
+    assert book.wait_until("1.2.3.4", NOW + 2) is None
+    book.start("1.2.3.4")
+    book.end("1.2.3.4", NOW + 3)
+    assert book.wait_until("1.2.3.4", NOW + 4) == NOW + 5
 
 
 def test_address_book_is_one_at_a_time_with_a_delay():

@@ -84,7 +84,7 @@ class Command(ScrapyCrawl):
     def _say_what_is_left(self, crawler: Any) -> None:
         folder = crawler.settings.get("JOBDIR")
         path = Path(folder) / "report.json" if folder else None
-        if path is None or not path.exists():
+        if path is None or not path.is_file():
             return
         report = json.loads(path.read_text(encoding="utf-8"))
         for line in last_words(report, Path(folder)):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from webcrawler.config import Config
 from webcrawler.control import answer, ask_running
@@ -57,6 +58,8 @@ class Command(JobCommand):
         if not args or args[0] not in names:
             raise JobError(f"name one of the actions {', '.join(names)}")
         words = args[1:]
+        if opts.n < 1:
+            raise JobError(f"-n {opts.n} is no number of rows")
         if args[0] == "checkpoint":
             # A running crawl may have been started elsewhere.
             words = [str(Path(word).absolute()) for word in words]
@@ -143,7 +146,7 @@ def _show_hosts(hosts: list[dict[str, Any]], console: Console) -> None:
         table.add_column(name, justify="left" if name in ("host", "because", "") else "right")
     for host in hosts:
         table.add_row(
-            host["host"],
+            Text(host["host"]),  # no markup: an IPv6 address stands in brackets
             f"{host['waiting']:,}",
             f"{host['fetched']:,}",
             _seconds(host["in_secs"]),
@@ -156,7 +159,7 @@ def _show_hosts(hosts: list[dict[str, Any]], console: Console) -> None:
 
 def _show_peek(result: dict[str, Any], console: Console) -> None:
     if not result["known"]:
-        console.print(f"{result['host']} is no host of this crawl", markup=False)
+        console.print(f"{result['host']} is no host of this crawl", markup=False, soft_wrap=True)
         return
     console.print(host_line(result), markup=False, soft_wrap=True)
     for row in result["urls"]:

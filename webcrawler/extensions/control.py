@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import shutil
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
+# Checkpoints made here, and what a crash left of one; not those that people made beside them.
+_OURS = re.compile(r"\.?\d{8}T\d{6}\.\d{6}(\.unfinished)?")
 
 
 class Control:
@@ -75,7 +78,8 @@ class Control:
             logger.error(f"no checkpoint: {error}")
             return
         kept = self._crawl.config.frontier.checkpoints
-        for old in sorted(folder.iterdir())[:-kept]:
+        ours = [path for path in folder.iterdir() if _OURS.fullmatch(path.name)]
+        for old in sorted(ours)[:-kept]:
             shutil.rmtree(old, ignore_errors=True)
         self._crawler.stats.inc_value("frontier/checkpoints")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import heapq
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from webcrawler.exceptions import JobError
 from webcrawler.frontier.ending import Ending
@@ -15,7 +15,6 @@ from webcrawler.frontier.record import Record
 from webcrawler.urls import host_key
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
@@ -27,6 +26,12 @@ if TYPE_CHECKING:
 
 _CHUNK = 2000
 ORDERS = ("waiting", "next", "failing")
+
+
+class Pattern(Protocol):
+    """A regular expression, or what is searched as one is."""
+
+    def search(self, text: str, /) -> object: ...
 
 
 class Desk:
@@ -170,7 +175,7 @@ class Desk:
         return {"given": len(urls), "new": self._frontier.put(records)}
 
     def drop(
-        self, pattern: re.Pattern[str], now: float, tell: Callable[[Ending, str], None]
+        self, pattern: Pattern, now: float, tell: Callable[[Ending, str], None]
     ) -> Iterator[dict[str, int]]:
         """End the waiting URLs that match, a chunk at a time; yields the counts so far.
 

@@ -6,13 +6,13 @@ import math
 import mmap
 import os
 import struct
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -91,11 +91,14 @@ class BloomFilter:
 
     A false positive means that a URL which was never met is taken for known and not crawled;
     that is the price. The file belongs to the operating system's cache, so it survives kill -9;
-    bits are set after the store's commit, so that a crash can only forget, never invent.
+    bits are set after the store's commit, so that a crash can only forget, never invent. What
+    the system had not written when the power went is gone: a filter that was open then is begun
+    anew (`is_fresh`), as is one for another rate, and learns again what the store knows.
     """
 
-    _HEAD = struct.Struct("<8sQQI")
-    _MAGIC = b"wcbloom1"
+    _HEAD = struct.Struct("<8sQQI36s")
+    _MAGIC = b"wcbloom2"
+    _CLOSED = bytes(36)
 
     def __init__(self, path: Path, capacity: int, error_rate: float) -> None:
         self.capacity = capacity
@@ -104,7 +107,10 @@ class BloomFilter:
         bits = math.ceil(-capacity * math.log(error_rate) / math.log(2) ** 2)
         self._bits = 1 << max(10, (bits - 1).bit_length())
         size = self._HEAD.size + self._bits // 8
-        fresh = not path.exists() or path.stat().st_size != size
+        shape = (self._MAGIC, self._bits, capacity, self._hashes)
+        started = _system_start()
+        good = {self._HEAD.pack(*shape, state) for state in (self._CLOSED, started)}
+        fresh = not path.exists() or path.stat().st_size != size or _head(path) not in good
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             if fresh:
@@ -113,10 +119,8 @@ class BloomFilter:
             self._map = mmap.mmap(descriptor, size)
         finally:
             os.close(descriptor)
-        if fresh:
-            self._map[: self._HEAD.size] = self._HEAD.pack(
-                self._MAGIC, self._bits, capacity, self._hashes
-            )
+        self._closed = self._HEAD.pack(*shape, self._CLOSED)
+        self._map[: self._HEAD.size] = self._HEAD.pack(*shape, started)
         self.is_fresh = fresh
 
     def _positions(self, fingerprint: int) -> list[int]:
@@ -141,9 +145,20 @@ class BloomFilter:
             for position in self._positions(fingerprint):
                 data[offset + (position >> 3)] |= 1 << (position & 7)
 
-    def sync(self) -> None:
-        self._map.flush()
-
     def close(self) -> None:
         self._map.flush()
+        self._map[: self._HEAD.size] = self._closed
         self._map.close()
+
+
+def _system_start() -> bytes:
+    """What differs from one start of the operating system to the next, if it says so."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_bytes()[:36].ljust(36, b"?")
+    except OSError:
+        return b"?" * 36
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(BloomFilter._HEAD.size)

@@ -9,11 +9,13 @@ class AddressBook:
     """Which addresses are busy, when each may be hit again, and who waits for it.
 
     At most one fetch an address at a time, and `delay` seconds between two of them. A host whose
-    address is not known yet passes: the limit begins with its first answer.
+    address is not known yet passes: the limit begins with its first answer. In a crawl that goes
+    on since `opened_at`, any address may have been hit just before.
     """
 
-    def __init__(self, delay: float) -> None:
+    def __init__(self, delay: float, opened_at: float | None = None) -> None:
         self.delay = delay
+        self._first = 0.0 if opened_at is None else opened_at + delay
         self._busy: set[str] = set()
         self._next_at: dict[str, float] = {}
         self._waiting: dict[str, deque[int]] = {}
@@ -22,7 +24,7 @@ class AddressBook:
         """None when it may be hit now; else the time when it may; infinity while it is busy."""
         if address in self._busy:
             return float("inf")
-        at = self._next_at.get(address, 0.0)
+        at = self.next_at(address)
         return at if at > now else None
 
     def start(self, address: str) -> None:
@@ -41,4 +43,4 @@ class AddressBook:
         return list(self._waiting.pop(address, ()))
 
     def next_at(self, address: str) -> float:
-        return self._next_at.get(address, 0.0)
+        return self._next_at.get(address, self._first)

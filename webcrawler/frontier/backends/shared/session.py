@@ -13,6 +13,7 @@ import secrets
 import time
 from typing import TYPE_CHECKING, Any
 
+from webcrawler import clock
 from webcrawler.frontier.backends.shared.driver import Call
 from webcrawler.frontier.backends.shared.keys import FINGERPRINT
 from webcrawler.frontier.backends.shared.local import WORKER
@@ -172,7 +173,7 @@ class Session:
         for told in passed:
             host = store.restarted(told)
             store.stock.add(partition, host, told[7])
-            store.release(host, time.time(), store.stock.horizon)
+            store.release(host, clock.now(), store.stock.horizon)
 
     # -- losing
 

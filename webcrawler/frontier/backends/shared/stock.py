@@ -12,6 +12,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from webcrawler import clock
 from webcrawler.frontier.backends.shared.keys import VIA
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class Stock:
             self._asking += 1
             self._moving[partition] += 1
             self._may_have.discard(partition)
-            now = time.time() + store.offset
+            now = clock.now() + store.offset
             number = self.next_number()
             args = [session, number, now, self.horizon, _HOSTS_A_LEASE, self._batch, *order]
             store.tell(

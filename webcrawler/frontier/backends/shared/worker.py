@@ -13,6 +13,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any
 
+from webcrawler import clock
 from webcrawler.frontier.backends.shared.background import SETTLE_SECS, BackgroundStore
 from webcrawler.frontier.backends.shared.driver import Call
 from webcrawler.frontier.backends.shared.fellows import Fellows
@@ -87,9 +88,9 @@ class WorkerStore(BackgroundStore):
         self._take_looks(self.looks())
 
     def _measure_clock(self) -> None:
-        before = time.time()
+        before = clock.now()
         seconds, micros = self.direct.ask(Call("", None, ("TIME",)))
-        self.offset = int(seconds) + int(micros) / 1e6 - (before + time.time()) / 2
+        self.offset = int(seconds) + int(micros) / 1e6 - (before + clock.now()) / 2
 
     # -- every second
 
@@ -107,7 +108,7 @@ class WorkerStore(BackgroundStore):
             self._while_gone()
             return  # what was told before is said again when Redis is back
         sent_at, session = time.monotonic(), self.session
-        now = time.time() + self.offset
+        now = clock.now() + self.offset
         left, moves = self.keys.partitions, self.last_look.moves
         looks: list[Any] = [None] * left
 
@@ -156,16 +157,16 @@ class WorkerStore(BackgroundStore):
 
     def say(self, state: dict[str, Any], send: Callable[[Call], Any]) -> None:
         """Tell the others that this worker is there; `state` is what its post has to add."""
-        now = time.time() + self.offset
+        now = clock.now() + self.offset
         told = {"leases": self.stock.host_count, "commands": self.direct.commands, **state}
         send(self.fellows.entry(self.session, now, **told))
 
     def _take_workers(self, answer: Any) -> None:
-        since = time.time() + self.offset - self.lease_secs
+        since = clock.now() + self.offset - self.lease_secs
         self.fellows.take(answer, self.session, since, self.last_look.loads)
 
     def figures(self, counts: Counts) -> dict[str, Any]:
-        now = time.time() + self.offset
+        now = clock.now() + self.offset
         return describe_workers(list(self.fellows.entries.values()), counts, self.again, now)
 
     # -- the session
@@ -352,7 +353,7 @@ class WorkerStore(BackgroundStore):
             is_answered = self._threaded.settle(SETTLE_SECS)
             for host, records in self.stock.drain():
                 self.give_back(host, records)
-                self.release(host, time.time(), self.stock.horizon)
+                self.release(host, clock.now(), self.stock.horizon)
             if not (is_answered and self._threaded.settle(SETTLE_SECS)):
                 logger.warning("Redis did not answer to the end: other workers take over the rest")
             self.tickets.ask(is_leaving=True)
