@@ -123,7 +123,26 @@ def test_the_command(capsys, tmp_path):
     assert "A model" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("words", [["--hosts", "0"], ["--costs", "/nowhere.json"]])
-def test_bad_input_gives_one_sentence(words, capsys):
-    assert main(words) == 2
-    assert len(capsys.readouterr().err.splitlines()) == 1
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--hosts", "0"],
+        ["--hosts", "100000000000"],
+        ["--days", "nan"],
+        ["--days", "inf"],
+        ["--max-pages", "-1"],
+        ["--min-delay", "-1"],
+        ["--svg", "/nowhere/a.svg"],
+        ["--costs", "/nowhere.json"],
+        ["--costs", "/dev/null"],
+        ["--costs", "OTHER"],
+    ],
+    ids=" ".join,
+)
+def test_bad_input_gives_one_sentence(words, capsys, tmp_path):
+    other = tmp_path / "other.json"
+    other.write_text('{"sites": {"doc": {"ours, links only": {"rate": 5}}}}')
+    option, value = words
+    assert main([option, str(other) if value == "OTHER" else value]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert option in said or value in said or str(other) in said

@@ -80,6 +80,25 @@ def test_what_is_missing_is_one_sentence(
     assert error.count("\n") == 1
 
 
+@pytest.mark.parametrize("name", MEASURED)
+@pytest.mark.parametrize("text", ["{}", "[]", '{"sites": {"a": {"ours": {}}}, "rounds": []}'])
+def test_other_json_is_one_sentence(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str, text: str
+):
+    (folder / name).write_text(text)
+    assert main(["--folder", str(folder)]) == 2
+    error = capsys.readouterr().err
+    assert "python benchmarks/" in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [["--days", "nan"], ["--days", "0"], ["--known-per-page", "inf"]])
+def test_days_and_urls_are_checked(words: list[str], capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        main(words)
+    assert "must be more than 0" in capsys.readouterr().err
+
+
 def test_a_way_that_was_not_measured(folder: Path, capsys: pytest.CaptureFixture[str]):
     told = {"machine": "today", "sites": {"doc": {WAYS[0]: COST}}}
     (folder / "crawl.json").write_text(json.dumps(told))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import math
 import sys
 import tempfile
 from contextlib import ExitStack
@@ -26,22 +27,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _DAY = 86_400.0
+_MOST_HOSTS = 100_000_000  # some bytes of memory each
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run, and give the exit code: 0 polite, 1 not, 2 what was asked for makes no sense."""
     options = _parser().parse_args(arguments)
-    for name in ("hosts", "largest", "days", "concurrency"):
-        if getattr(options, name) <= 0:
-            print(f"--{name} must be more than 0, not {getattr(options, name)}", file=sys.stderr)
-            return 2
-    if options.news < 0:
-        print(f"--news must be 0 or more, not {options.news:g}", file=sys.stderr)
-        return 2
     try:
+        _check(options)
         costs = read(options.costs) if options.costs else {}
-    except (OSError, ValueError, KeyError, StopIteration) as error:
-        print(f"cannot read costs from {options.costs}: {error!r}", file=sys.stderr)
+    except ValueError as error:
+        print(error, file=sys.stderr)
         return 2
     # As in a crawl: a page is many short-lived objects without cycles.
     gc.set_threshold(20_000, 20, 20)
@@ -89,12 +85,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"{outcome.violations} violations of politeness in {outcome.fetches:,} fetches; "
             f"seed {options.seed}, {outcome.wall_secs:.0f} s of real time"
         )
-        Path(options.svg).write_text(svg(title, outcome, options.days, foot), encoding="utf-8")
+        options.svg.write_text(svg(title, outcome, options.days, foot), encoding="utf-8")
     if options.json:
         print(json.dumps(told))
     else:
         _print(told, outcome)
     return 1 if outcome.violations else 0
+
+
+def _check(options: argparse.Namespace) -> None:
+    """ValueError, with a sentence, for what makes no sense: before anything is simulated."""
+    for name in ("hosts", "largest", "days", "concurrency"):
+        if not 0 < getattr(options, name) < math.inf:
+            raise ValueError(f"--{name} must be more than 0, not {getattr(options, name)}")
+    for name in ("news", "max_pages", "min_delay"):
+        if not 0 <= getattr(options, name) < math.inf:
+            shown = name.replace("_", "-")
+            raise ValueError(f"--{shown} must be 0 or more, not {getattr(options, name)}")
+    if options.hosts > _MOST_HOSTS:
+        raise ValueError(f"--hosts must be {_MOST_HOSTS:,} at most, not {options.hosts:,}")
+    if options.svg and not options.svg.resolve().parent.is_dir():
+        raise ValueError(f"--svg {options.svg}: there is no such folder")
 
 
 def memory_mb(field: str) -> float:
@@ -187,18 +198,23 @@ def _print(told: dict[str, Any], outcome: Outcome) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m webcrawler.lab", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m webcrawler.lab",
+        description="Crawl a simulated web by a simulated clock with the real frontier, and say"
+        " what 15 billion pages in four weeks would need.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
     parser.add_argument("--seed", type=int, default=1, help="the number it is all made from")
-    parser.add_argument("--hosts", type=int, default=1_000_000)
+    parser.add_argument("--hosts", type=int, default=1_000_000, help="of the web")
     parser.add_argument("--largest", type=int, default=30_000, help="pages of the largest host")
     parser.add_argument("--news", type=float, default=500.0, help="pages published in an hour")
     parser.add_argument("--days", type=float, default=30.0, help="simulated time at most")
-    parser.add_argument("--max-pages", type=int, default=0, help="stop after so many; 0: no limit")
+    parser.add_argument("--max-pages", type=int, default=0, help="0: no limit")
     parser.add_argument("--concurrency", type=int, default=1024, help="fetches in flight at most")
     parser.add_argument("--min-delay", type=float, default=1.0, help="seconds for a host")
-    parser.add_argument("--backend", choices=("memory", "rocks"), default="rocks")
+    parser.add_argument("--backend", choices=("memory", "rocks"), default="rocks", help="store")
     parser.add_argument("--costs", type=Path, help="JSON written by benchmarks/crawl.py")
-    parser.add_argument("--svg", metavar="FILE", help="write throughput over time as a picture")
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="draw throughput over time")
     parser.add_argument("--json", action="store_true", help="everything as one JSON object")
     return parser
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SIZES = (10_000_000, 1_000_000_000, PAGES)
 WAYS = ("ours on Redis, links only", "ours on Redis, everything on")
 _MAKE = {
-    "crawl.json": "python benchmarks/crawl.py --site python --only 'ours on Redis'",
+    "crawl.json": "make bench (python benchmarks/crawl.py, whole)",
     "shared_memory.json": "python benchmarks/shared_memory.py",
     "workers.json": "python benchmarks/workers.py",
 }
@@ -44,17 +44,25 @@ def read(folder: Path, name: str) -> dict[str, Any]:
 
 
 def read_redis(folder: Path) -> RedisCosts:
-    memory = read(folder, "shared_memory.json")
-    rounds = read(folder, "workers.json")["rounds"]["one worker"]
-    cpu = sorted(each["redis_cpu"] for each in rounds)[len(rounds) // 2]
-    sizes = {name: memory[name] for name in ("url", "waiting", "known", "ended", "tables")}
-    return RedisCosts(**sizes, cpu_ms=cpu)
+    memory, workers = read(folder, "shared_memory.json"), read(folder, "workers.json")
+    try:
+        rounds = workers["rounds"]["one worker"]
+        cpu = sorted(each["redis_cpu"] for each in rounds)[len(rounds) // 2]
+        sizes = {name: memory[name] for name in ("url", "waiting", "known", "ended", "tables")}
+        return RedisCosts(**sizes, cpu_ms=cpu)
+    except (LookupError, TypeError) as error:
+        ways = " and ".join(_MAKE[name] for name in ("shared_memory.json", "workers.json"))
+        raise NotMeasured(f"{folder} holds no figures of Redis ({error}): {ways}") from None
 
 
 def plan(folder: Path, days: float, known_per_page: float) -> list[dict[str, Any]]:
     """A row for every size and way of crawling."""
-    read(folder, "crawl.json")
-    costs = {name: cost for name, cost in read_costs(folder / "crawl.json").items() if name in WAYS}
+    try:
+        read(folder, "crawl.json")
+        measured = read_costs(folder / "crawl.json")
+    except ValueError as error:
+        raise NotMeasured(f"{error}: {_MAKE['crawl.json']}") from None
+    costs = {name: cost for name, cost in measured.items() if name in WAYS}
     if set(costs) != set(WAYS):
         lacking = " and ".join(repr(way) for way in WAYS if way not in costs)
         raise NotMeasured(
@@ -117,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--json", action="store_true", help="the rows as JSON")
     options = parser.parse_args(arguments)
-    if options.days <= 0 or options.known_per_page < 1:
+    if not (0 < options.days < math.inf and 1 <= options.known_per_page < math.inf):
         parser.error("days must be more than 0, known URLs at least 1 for every page")
     try:
         rows = plan(options.folder, options.days, options.known_per_page)

@@ -16,6 +16,7 @@ PAGES = 15_000_000_000
 DAYS = 28
 LOAD = 0.7  # share of its measured rate that a worker is asked for
 _TERABYTE = 1e12
+_FIGURES = ("pages", "rate", "cpu_ms", "peak_mb", "stored")  # those of a crawler that count here
 _A_SET = 400  # fingerprints in a set on average: all stay below the 512 that Redis packs
 _MOST_PARTITIONS = 1024
 
@@ -33,10 +34,23 @@ class Need:
 
 
 def read_costs(path: Path) -> dict[str, dict[str, Any]]:
-    """What benchmarks/crawl.py wrote of the first site: figures by crawler."""
-    told = json.loads(path.read_text(encoding="utf-8"))
-    site: dict[str, dict[str, Any]] = next(iter(told["sites"].values()))
-    return {name: figures for name, figures in site.items() if name.startswith("ours")}
+    """What benchmarks/crawl.py wrote of the first site: figures by crawler.
+
+    ValueError, with a sentence, where that file is not there or something else.
+    """
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        site: dict[str, dict[str, Any]] = next(iter(told["sites"].values()))
+        return {
+            name: {key: figures[key] for key in _FIGURES}
+            for name, figures in site.items()
+            if name.startswith("ours")
+        }
+    except OSError as error:
+        raise ValueError(f"cannot read costs from {path}: {error.strerror}") from None
+    except (ValueError, TypeError, KeyError, AttributeError, StopIteration):
+        sentence = f"{path} holds no costs as benchmarks/crawl.py writes them"
+        raise ValueError(sentence) from None
 
 
 def needs(costs: dict[str, dict[str, Any]], pages: int = PAGES, days: float = DAYS) -> list[Need]:
