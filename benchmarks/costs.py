@@ -21,7 +21,7 @@ from pathlib import Path
 import crawl
 from crawlers import CRAWLERS, OFF, ROOT, Crawler, Task, ours
 from environments import py_spy
-from measure import machine, table
+from measure import machine, run_main, table
 from serve import PYTHON_DOC, nginx
 from tree import run_tree
 
@@ -57,7 +57,7 @@ def switched_off(case: crawl.Case, rounds: int) -> str:
     for number in range(rounds):
         for way, command in ways.items():
             print(f"  round {number + 1} of {rounds}: {way}", file=sys.stderr, flush=True)
-            result = crawl.run(Crawler("ours", "", "", command), case)
+            result = crawl.run(Crawler("ours", "", "", "", command), case)
             cpu.setdefault(way, []).append(result.cpu_secs / len(result.pages) * 1000)
     best = {way: min(values) for way, values in cpu.items()}
     whole = best["everything on"]
@@ -131,4 +131,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

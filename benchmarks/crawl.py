@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from crawlers import CRAWLERS, ROOT, STOCK, Crawler, Missing, Task
 from environments import PLACE, all_versions
-from measure import disk_bytes, machine
+from measure import disk_bytes, machine, run_main
 from results import Result, Site, markdown, plot_rows
 from serve import POSTGRES_DOC, PYTHON_DOC, make_tiny_pages, nginx, redis_server
 from svg import bars
@@ -221,4 +221,4 @@ def arguments() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

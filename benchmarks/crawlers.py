@@ -21,13 +21,17 @@ OURS = (
     *("POLITENESS_MIN_DELAY=0", "POLITENESS_LATENCY_FACTOR=0", "ROBOTSTXT_OBEY=0"),
     *("CONTENTSEEN_ENABLED=0", "LOG_LEVEL=ERROR", "PROGRESS_ENABLED=0"),
 )
-# What Scrapy's documentation advises for broad crawls.
+# What Scrapy's documentation advises for broad crawls. The priority queue is the default since 2.19.
 BROAD = (
     *("SCHEDULER_PRIORITY_QUEUE=scrapy.pqueues.DownloaderAwarePriorityQueue",),
     *("CONCURRENT_REQUESTS=100", "REACTOR_THREADPOOL_MAXSIZE=20", "COOKIES_ENABLED=0"),
     *("RETRY_ENABLED=0", "DOWNLOAD_TIMEOUT=15", "REDIRECT_ENABLED=0"),
+    # Breadth first, as its FAQ has it.
+    *("DEPTH_PRIORITY=1", "SCHEDULER_MEMORY_QUEUE=scrapy.squeues.FifoMemoryQueue"),
+    "SCHEDULER_DISK_QUEUE=scrapy.squeues.PickleFifoDiskQueue",
 )
 STOCK = "stock Scrapy"
+SCRAPYS, OUR_OWN = "64, 8 a host (its default)", "64, one a host (always)"
 
 
 class Missing(Exception):
@@ -55,6 +59,7 @@ class Crawler:
     name: str
     does: str
     does_not: str
+    at_once: str  # requests in flight
     command: Callable[[Task], list[str]]
     needs_redis: bool = False
     is_slow: bool = False  # not faster than stock: one round is enough to say so
@@ -117,14 +122,16 @@ def wget(task: Task) -> list[str]:
 CRAWLERS = (
     Crawler(
         STOCK,
-        "follows LinkExtractor's links, URL-seen test in memory",
+        "requests every link of LinkExtractor (its default: fragments are links too), URL-seen test in memory",
         "nothing kept on disk, no text, no duplicates, no index, no archive",
+        SCRAPYS,
         stock(),
     ),
     Crawler(
         "Scrapy, broad-crawl advice",
         "the same with the settings that Scrapy's documentation advises for broad crawls",
-        "as stock; no retries, no redirects",
+        "as stock; no retries, no redirects, no cookies",
+        "100, 8 a host",
         stock(*BROAD),
         is_slow=True,
     ),
@@ -132,24 +139,28 @@ CRAWLERS = (
         "ours, links only",
         "follows links; durable frontier, crawl.log, every page one atomic commit",
         "no text, no duplicates, no index, no archive",
+        OUR_OWN,
         ours(links_only=True),
     ),
     Crawler(
         "ours, everything on",
         "also text, near-duplicates, anchor texts, link graph, full-text index, WARC archive",
         "exact-duplicate test off, for the sites are copies of each other",
+        OUR_OWN,
         ours(),
     ),
     Crawler(
         "ours, everything on, PAGE_PROCESSES=auto",
         "the same with page work in a pool of processes, one a core",
         "as above",
+        OUR_OWN,
         ours("PAGE_PROCESSES=auto"),
     ),
     Crawler(
         "scrapy-redis",
         "stock Scrapy with queue and URL-seen test in Redis",
         "as stock; a request popped when the process dies is lost",
+        SCRAPYS,
         stock(redis=True),
         needs_redis=True,
         is_slow=True,
@@ -158,6 +169,7 @@ CRAWLERS = (
         "ours on Redis, links only",
         "our frontier in Redis, shared by workers, leases",
         "no text, no duplicates, no index, no archive",
+        OUR_OWN,
         ours(links_only=True, redis=True),
         needs_redis=True,
     ),
@@ -165,19 +177,22 @@ CRAWLERS = (
         "ours on Redis, everything on",
         "the same with text, near-duplicates, anchor texts, link graph, index and archive",
         "exact-duplicate test off, for the sites are copies of each other",
+        OUR_OWN,
         ours(redis=True),
         needs_redis=True,
     ),
     Crawler(
         "crawlee-python, parsel",
-        "enqueue_links on every page, queue in memory",
-        "as stock",
+        "enqueue_links on every page, queue in memory, its fastest storage",
+        "as stock; no retries",
+        "64, and fewer where it finds the machine busy",
         crawlee,
     ),
     Crawler(
         "GNU wget -r",
-        "follows links, writes every page to disk; C, one connection at a time",
+        "follows links, writes every page to disk; C",
         "no durable queue, no concurrency, no text, no duplicates, no index",
+        "1",
         wget,
     ),
 )

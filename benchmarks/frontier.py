@@ -45,6 +45,7 @@ import shutil
 import sys
 import tempfile
 import time
+import warnings
 from collections import deque
 from dataclasses import asdict
 from itertools import islice
@@ -59,6 +60,7 @@ from measure import (
     machine,
     memory_mib,
     run_json,
+    run_main,
     table,
     thousands,
     versions,
@@ -282,6 +284,7 @@ def redis_peer(hosts: int, urls: int, seconds: float) -> dict[str, Any]:
     from scrapy_redis.scheduler import Scheduler
     from serve import redis_server
 
+    warnings.filterwarnings("ignore", module="scrapy_redis")  # it is older than this Scrapy
     with redis_server() as (url, path):
         settings = {
             "REDIS_URL": url,
@@ -533,4 +536,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 MEBIBYTE = 1 << 20
 
@@ -68,12 +69,37 @@ def disk_bytes(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
-def run_json(command: Sequence[str], **options: Any) -> dict[str, Any]:
-    """Run a part of a benchmark in its own process; its last line of output is JSON."""
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, **options)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)} ended with {done.returncode}")
-    answer: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+def run_main(main: Callable[[], int | None]) -> NoReturn:
+    """A benchmark from its start to its exit code; Ctrl-C ends it with a word, its servers too.
+
+    SIGTERM ends it as silently: that is how one process of a benchmark ends another.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("\nstopped", file=sys.stderr)
+        sys.exit(130)
+
+
+def run_json(command: Sequence[str]) -> dict[str, Any]:
+    """Run a part of a benchmark in its own process; its last line of output is JSON.
+
+    Ctrl-C is for the caller, which then ends that process and waits until it has cleaned up.
+    """
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        try:
+            output, _ = process.communicate()
+        except BaseException:
+            process.terminate()
+            process.wait()
+            raise
+    if process.returncode:
+        sys.exit(f"{' '.join(command)} ended with {process.returncode}")
+    answer: dict[str, Any] = json.loads(output.strip().splitlines()[-1])
     return answer
 
 

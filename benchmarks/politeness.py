@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 from crawlers import OFF, OURS, ROOT, scrapy
-from measure import machine, table
+from measure import machine, run_main, table
 from serve import make_tiny_pages, nginx
 from tree import run_tree
 
@@ -46,8 +46,7 @@ def measure(hosts: int, delay: float, secs: float) -> list[str]:
     found = audit(arrivals, delay)
     first = min(arrival.arrived_at for arrival in arrivals)
     last = max(arrival.arrived_at for arrival in arrivals)
-    since = first + (last - first) / 4
-    rate = sum(1 for arrival in arrivals if arrival.arrived_at >= since) / (last - since)
+    rate = rate_of([arrival.arrived_at for arrival in arrivals], first + (last - first) / 4, delay)
     allowed = hosts / delay
     return [
         str(hosts),
@@ -59,6 +58,12 @@ def measure(hosts: int, delay: float, secs: float) -> list[str]:
         f"{found.median_gap or 0:.3f} s",
         str(len(found.violations)),
     ]
+
+
+def rate_of(times: list[float], since: float, delay: float) -> float:
+    """Fetches a second in a whole number of delays: no polite crawl comes to more than is allowed."""
+    secs = int((max(times) - since) / delay) * delay
+    return sum(since <= at < since + secs for at in times) / secs if secs else 0.0
 
 
 def main() -> int:
@@ -80,4 +85,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_main(main)

@@ -95,9 +95,9 @@ def markdown(where: str, what: str, rounds: int, sites: list[Site]) -> str:
         "Written by `make bench` (`python benchmarks/crawl.py --write`). Every crawler fetched the same pages",
         "from nginx on loopback, in a process of its own; the crawlers took turns in every round, slow peers",
         f"in the first of {rounds} only (`runs`). Figures are medians, ratios are of the same round, the peak is the",
-        "highest. Politeness and robots.txt are off for all. Time runs from a crawler's first request to the end of",
-        "its process. CPU and peak memory are of its process tree, without nginx and Redis. That all reached the",
-        "same pages was checked by the server's log.",
+        "highest. Delays and robots.txt are off for all, and nothing but errors is logged. Time runs from a crawler's",
+        "first request to the end of its process. CPU and peak memory are of its process tree, without nginx and Redis.",
+        "That all reached the same pages was checked by the server's log; `requests` counts what else they asked for.",
         "",
         f"- {where}",
         f"- {what}",
@@ -107,8 +107,13 @@ def markdown(where: str, what: str, rounds: int, sites: list[Site]) -> str:
     for site in sites:
         told += ["", f"## {site.heading}", "", site.table()]
     present = {name for site in sites for name in site.found}
-    told += ["", "## What each does", "", "| crawler | does | does not |", "|---|---|---|"]
-    told += [f"| {c.name} | {c.does} | {c.does_not} |" for c in CRAWLERS if c.name in present]
+    told += ["", "## What each does", "", "| crawler | does | does not | requests at once |"]
+    told += ["|---|---|---|---|"]
+    told += [
+        f"| {c.name} | {c.does} | {c.does_not} | {c.at_once} |"
+        for c in CRAWLERS
+        if c.name in present
+    ]
     return "\n".join(told) + "\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import threading
 import time
@@ -19,9 +20,12 @@ class Ended:
 
 
 def run_tree(command: list[str], cwd: Path, log: Path, limit_secs: float = 1800) -> Ended:
-    """CPU counts every descendant that was waited for. Shared memory is counted once (PSS)."""
+    """CPU counts every descendant that was waited for. Shared memory is counted once (PSS).
+
+    The tree is a session of its own: Ctrl-C is for the benchmark, which then ends all of it.
+    """
     with log.open("wb") as out:
-        process = subprocess.Popen(command, cwd=cwd, stdout=out, stderr=out)
+        process = subprocess.Popen(command, cwd=cwd, stdout=out, stderr=out, start_new_session=True)
     over = threading.Event()
     peak = [0.0]
 
@@ -30,11 +34,17 @@ def run_tree(command: list[str], cwd: Path, log: Path, limit_secs: float = 1800)
         while not over.wait(0.2):
             peak[0] = max(peak[0], tree_mb(process.pid))
             if time.monotonic() - started > limit_secs:
-                process.kill()
+                os.killpg(process.pid, signal.SIGKILL)
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
-    _, status, usage = os.wait4(process.pid, 0)
+    try:
+        _, status, usage = os.wait4(process.pid, 0)
+    except BaseException:
+        over.set()
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
     ended_at = time.time()
     over.set()
     watcher.join()
