@@ -25,6 +25,7 @@ from webcrawler.frontier.record import Record
 from webcrawler.frontier.selector import BiasedSelector
 from webcrawler.politeness import AddressBook, DelayPolicy, Fetch, Policies
 
+ADDRESS = "10.0.0.1"  # of all hosts, where there is a delay for addresses
 QUEUES = 4
 BACK_QUEUES = 3
 POLICY = DelayPolicy(minimum=1.0, factor=2.0, maximum=5.0, park_after=3, park_secs=100.0)
@@ -53,6 +54,7 @@ class FrontierLaws(RuleBasedStateMachine):
         self.in_flight: dict[str, Record] = {}
         self.unacknowledged: set[str] = set()
         self.free_at: dict[str, float] = {}
+        self.address_free_at = 0.0
         self.blocked: set[str] = set()
         self.generation = 0
         self._open()
@@ -61,6 +63,7 @@ class FrontierLaws(RuleBasedStateMachine):
         self.steps = 0
         policies = Policies(POLICY)
         now = self.now
+        since = now if self.accepted else None
         store = self.backend.open(lambda host: POLICY.after_restart(host, now))
         self.frontier = Mercator(
             store,
@@ -70,8 +73,9 @@ class FrontierLaws(RuleBasedStateMachine):
             back_queues_maximum=BACK_QUEUES + 1,
             batch=2,
             horizon=10.0,
-            addresses=AddressBook(self.address_delay) if self.address_delay else None,
+            addresses=AddressBook(self.address_delay, since) if self.address_delay else None,
         )
+        self.frontier.address_of = lambda host: ADDRESS if self.address_delay else ""
 
     @rule(urls=st.lists(URLS, max_size=8))
     def put(self, urls: list[tuple[int, int, int]]) -> None:
@@ -94,6 +98,9 @@ class FrontierLaws(RuleBasedStateMachine):
         assert record.host not in self.in_flight, "law 1: one URL of a host in flight"
         assert self.now >= self.free_at.get(record.host, 0.0), "law 2: the delay has passed"
         assert record.host not in self.blocked
+        if self.address_delay:
+            assert not self.in_flight, "one URL of an address in flight"
+            assert self.now >= self.address_free_at, "the address's delay has passed"
         self.in_flight[record.host] = record
         self.unacknowledged.add(record.url)
         return (self.generation, record)
@@ -116,12 +123,13 @@ class FrontierLaws(RuleBasedStateMachine):
         if generation != self.generation:
             return multiple()
         self.now += seconds
-        address = "10.0.0.1" if self.address_delay else ""
+        address = ADDRESS if self.address_delay else ""
         fetch = Fetch(seconds=seconds, status=status, retry_after=retry_after, address=address)
         self.frontier.release(record, fetch, self.now)
         del self.in_flight[record.host]
         wait = max(POLICY.minimum, min(POLICY.factor * seconds, POLICY.maximum), retry_after or 0)
         self.free_at[record.host] = self.now + wait
+        self.address_free_at = self.now + self.address_delay
         return flight
 
     @rule(flight=consumes(landed), urls=st.lists(URLS, max_size=5))
@@ -169,6 +177,8 @@ class FrontierLaws(RuleBasedStateMachine):
         self._forget(0.0)
 
     def _forget(self, free_at: float) -> None:
+        if self.in_flight:
+            self.address_free_at = self.now + self.address_delay
         for host in self.in_flight:
             self.free_at[host] = max(self.free_at.get(host, 0.0), free_at)
         self.in_flight.clear()
