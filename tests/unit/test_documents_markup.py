@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from webcrawler.documents import HTMLDocument, Options
 from webcrawler.documents.markup import find_tags
+from webcrawler.documents.markup_text import unescaped
 from webcrawler.documents.references import attribute_unescaped, text_unescaped
 from webcrawler.documents.tag_kinds import META
 
@@ -283,3 +285,23 @@ def test_short_pages_are_parsed_and_others_are_not() -> None:
 def test_references_in_attributes_and_texts() -> None:
     assert attribute_unescaped("?a&copy=1&copy;&copy&amp&#x41;&#65&x;") == "?a&copy=1©©&A" + "A&x;"
     assert text_unescaped("&copy=1 &amp;lt; &quot;&#39;") == "©=1 &lt; \"'"
+
+
+BLANKS = (" ", "  ", "\n", "\t\x0c\r", "\x1c", "\x85", "\xa0", "\u2003", "\u3000")
+REFERENCES = ("&amp;", "&lt;", "&nbsp;", "&#10;", "&#32;", "&#x2003;", "&#0;", "&#128;", "&x;")
+ODD_REFERENCES = ("&ampx", "&amp;lt;", "&#38;gt;", "&", "&notit;", "&copy", ";", "&" + "q" * 40)
+PIECES = (*BLANKS, *REFERENCES, *ODD_REFERENCES, "a", "bc", "é", "“", "\ufffd")
+
+
+@given(st.lists(st.sampled_from(PIECES)), st.integers(0, 1))
+def test_long_texts_are_read_as_python_reads_them(pieces: list[str], is_long: int) -> None:
+    text = "".join(pieces) + " word" * 200 * is_long
+    assert text_unescaped(text) == unescape(text)
+    assert unescaped(text.encode()) == " ".join(unescape(text).split())
+
+
+@given(st.binary(), st.binary())
+def test_long_texts_of_any_bytes(before: bytes, after: bytes) -> None:
+    raw = before + b" word" * 200 + after
+    expected = " ".join(text_unescaped(raw.decode("utf-8", "replace")).split())
+    assert unescaped(raw) == expected

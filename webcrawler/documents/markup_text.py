@@ -27,6 +27,12 @@ _MAKES_GAP: Final = ~kind_set(INLINE, LITERAL, BOGUS, COMMENT, A, SCRIPT, STYLE)
 _BODY: Final = kind_set(BODY)
 _SPACE: Final = ord(" ")
 
+# From here on operations on arrays fold white space sooner than taking the words apart does.
+_LONG: Final = 512
+_AS_SPACES: Final = bytes(_SPACE if chr(n).isspace() and n < 128 else n for n in range(256))
+# What is left to be folded where any of these stands in a text without runs of ASCII white space.
+_UNFOLDED: Final = ("  ", *(chr(n) for n in range(0x3001) if chr(n).isspace() and n != _SPACE))
+
 
 class MarkupText:
     """All text of a page, and where in it the tags stood."""
@@ -61,4 +67,17 @@ class MarkupText:
 
 def unescaped(raw: bytes) -> str:
     """Bytes of markup without tags as the text that they stand for, white space folded."""
-    return fold(text_unescaped(raw.decode("utf-8", "replace")))
+    if len(raw) < _LONG:
+        return fold(text_unescaped(raw.decode("utf-8", "replace")))
+    text = text_unescaped(_without_runs(raw).decode("utf-8", "replace"))
+    return fold(text) if any(map(text.__contains__, _UNFOLDED)) else text.strip(" ")
+
+
+def _without_runs(raw: bytes) -> bytes:
+    """Every run of ASCII white space as one space."""
+    array = np.frombuffer(raw.translate(_AS_SPACES), np.uint8)
+    is_space = array == _SPACE
+    is_kept = np.ones(array.size, np.bool_)
+    np.logical_and(is_space[1:], is_space[:-1], out=is_kept[1:])
+    np.logical_not(is_kept[1:], out=is_kept[1:])
+    return array[is_kept].tobytes()

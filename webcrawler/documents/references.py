@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from html import unescape
 from html.entities import html5
 
+# All that `unescape` looks at. A text has many references and few different ones.
+_IN_TEXT = re.compile(r"&(?:#(?:[0-9]+|[xX][0-9a-fA-F]+);?|[^\t\n\f <&#;]{1,32};?)")
+_unescape_one = lru_cache(maxsize=4_096)(unescape)
 _REFERENCE = re.compile(r"&(?:(#[0-9]+;?|#[xX][0-9a-fA-F]+;?)|([a-zA-Z][a-zA-Z0-9]*+)(;?))(=?)")
 # Longer than any character's number. Python refuses to count those of thousands of digits.
 _LONG_NUMBER = re.compile(r"&#([xX]?)((?<=[xX])[0-9a-fA-F]{8,}|[0-9]{8,})")
@@ -15,13 +19,9 @@ def text_unescaped(text: str) -> str:
     """A text without its references."""
     if "&" not in text:
         return text
-    # Three in four are these, and none of them makes an "&", so that nothing is read twice.
-    for name, character in (("&quot;", '"'), ("&gt;", ">"), ("&lt;", "<"), ("&#39;", "'")):
-        if name in text:
-            text = text.replace(name, character)
     if "&#" in text:
         text = _LONG_NUMBER.sub(_shortened, text)
-    return unescape(text) if "&" in text else text
+    return _IN_TEXT.sub(lambda reference: _unescape_one(reference[0]), text)
 
 
 def attribute_unescaped(value: str) -> str:
