@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy.settings import Settings
@@ -12,6 +12,7 @@ from webcrawler.crawl_log import CrawlLog
 from webcrawler.exceptions import StoreError
 from webcrawler.frontier.record import Record
 from webcrawler.politeness import Fetch
+from webcrawler.politeness.cause import Cause
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,3 +46,21 @@ def test_a_log_that_cannot_be_is_said(tmp_path: Path):
     (tmp_path / "crawl.log").mkdir()
     with pytest.raises(StoreError, match=r"cannot write .*crawl\.log: Is a directory"):
         CrawlLog(tmp_path)
+
+
+def test_a_host_in_hand_at_a_crash_is_left_alone(tmp_path: Path):
+    """Its fetch may have ended just before. A test with processes would start too slowly to see."""
+    crawl = open_crawl(tmp_path)
+    crawl.frontier.put([Record(f"http://a/{n}", n, "a") for n in (1, 2)])
+    assert crawl.frontier.next(crawl.clock()) is not None
+    kept: Any = crawl.store
+    kept._handles.clear()
+    kept.kv.close()  # what a killed process leaves: nothing was given back
+    before = crawl.clock()
+    crawl = open_crawl(tmp_path)
+    host = crawl.store.host("a")
+    assert host is not None
+    assert host.cause is Cause.RESTART
+    assert host.next_at >= before + crawl.frontier.policies.default.minimum > before
+    assert crawl.frontier.next(crawl.clock()) is None
+    crawl.close()
