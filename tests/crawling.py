@@ -183,6 +183,7 @@ class Crawls:
         stdin: str | None = None,
         limits: dict[str, int] | None = None,
         is_powerless: bool = False,
+        clock_shift: float = 0.0,
         **changes: Any,
     ) -> Command:
         """Start a crawl; lower-case changes are arguments, upper-case ones settings."""
@@ -200,7 +201,11 @@ class Crawls:
                     "-s",
                     f"{name}={value if not isinstance(value, dict) else json.dumps(value)}",
                 ]
-        job: dict[str, Any] = {"limits": limits or {}, "is_powerless": is_powerless}
+        job: dict[str, Any] = {
+            "limits": limits or {},
+            "is_powerless": is_powerless,
+            "clock_shift": clock_shift,
+        }
         if stdin is not None:
             path = self.folder / "input.txt"
             path.write_text(stdin, encoding="utf-8")

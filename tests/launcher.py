@@ -1,9 +1,9 @@
 """Starts `scrapy` commands quickly: everything is imported once, each command is a fork of that.
 
 A process of its own, driven by JSON lines on its standard input. A job (argv, cwd, env, limits,
-and files for stdin, stdout and stderr) is answered with its pid; `{"reap": pid}`, asked when the
-process has ended, with its exit code. The child is an ordinary process: it can be killed, and
-ends as Python does.
+by how much the machine's clock is wrong, and files for stdin, stdout and stderr) is answered with
+its pid; `{"reap": pid}`, asked when the process has ended, with its exit code. The child is an
+ordinary process: it can be killed, and ends as Python does.
 """
 
 from __future__ import annotations
@@ -18,8 +18,11 @@ import resource
 import signal
 import struct
 import sys
+import time
 import warnings
 from typing import Any
+
+from webcrawler import clock
 
 _CAPABILITY_VERSION = 0x20080522
 
@@ -59,6 +62,10 @@ def become(job: dict[str, Any]) -> None:
     os.chdir(job["cwd"])
     for name, value in job.get("limits", {}).items():
         resource.setrlimit(getattr(resource, name), (value, value))
+    if shift := job.get("clock_shift"):
+        right = time.time
+        time.time = lambda: right() + shift
+        clock.now.set_by(time.time)
     if job.get("is_powerless"):
         # Even root obeys file modes without its capabilities; for others this changes nothing.
         header, nothing = struct.pack("II", _CAPABILITY_VERSION, 0), bytes(24)

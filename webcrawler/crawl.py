@@ -153,7 +153,7 @@ class Crawl:
             batch=config.batch,
             horizon=config.hold_secs,
             addresses=(
-                AddressBook(delay, opened_at if store.counts.known else None) if delay else None
+                AddressBook(delay, self.clock() if store.counts.known else None) if delay else None
             ),
             seed=config.seed,
         )

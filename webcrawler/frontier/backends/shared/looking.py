@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from webcrawler import clock
 from webcrawler.frontier.backends.shared.driver import Call
 from webcrawler.frontier.backends.shared.figures import describe_workers
 from webcrawler.frontier.backends.shared.keys import FINGERPRINT
@@ -38,13 +39,12 @@ class Looking(Steps):
 
     def figures(self, counts: Counts) -> dict[str, Any]:
         """What the literature asks of a parallel crawler, of the whole crawl."""
-        seconds, _ = self.direct.ask(Call("", None, ("TIME",)))
         entries = [json.loads(e) for e in self.direct.client.hvals(self.keys.workers)]
-        return describe_workers(entries, counts, self.again, int(seconds))
+        return describe_workers(entries, counts, self.again, clock.now())
 
     def looks(self, now: float | None = None) -> list[Any]:
         """How much there is in each partition; what is held is woken first, if a time is given."""
-        at = "-inf" if now is None else now + self.offset
+        at = "-inf" if now is None else now
         script = self._scripts["wake"]
         calls = [Call(self.keys.tag(p), script, (at,)) for p in range(self.keys.partitions)]
         return self.direct.ask_all(calls)
@@ -77,7 +77,7 @@ class Looking(Steps):
         return sum(look[1] for look in self.looks())
 
     def held_until(self) -> float | None:
-        times = [float(look[2]) - self.offset for look in self.looks() if look[2]]
+        times = [float(look[2]) for look in self.looks() if look[2]]
         return min(times, default=None)
 
     def front_sizes(self) -> list[int]:

@@ -126,7 +126,7 @@ class RedisPost:
         answers = self._ask([Call("", None, ("HGETALL", self._keys.workers))])
         if answers is None:
             return None
-        now = clock.now() + self._store.offset
+        now = clock.now()
         found: dict[int, dict[str, Any]] = {}  # of a worker that was started again, the newest
         for entry in sorted(map(json.loads, _values(answers[0])), key=lambda e: float(e["at"])):
             secs = _LEAVING_SECS if entry.get("is_leaving") else self._store.lease_secs

@@ -7,7 +7,8 @@ from importlib import resources
 
 NAMES = (
     "delivered", "done", "drop", "freeze", "give_back", "holders", "inherit", "lease", "leave",
-    "orphans", "put", "refill", "release", "renew", "retry", "save", "tickets", "wake", "write",
+    "orphans", "put", "refill", "release", "renew", "retry", "save", "tickets", "time", "wake",
+    "write",
 )  # fmt: skip
 
 

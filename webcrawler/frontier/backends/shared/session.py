@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import secrets
-import time
 from typing import TYPE_CHECKING, Any
 
 from webcrawler import clock
@@ -58,7 +57,7 @@ class Session:
 
     def begin(self) -> None:
         """Register the session in every partition."""
-        store, sent_at = self._store, time.monotonic()
+        store, sent_at = self._store, clock.steady()
         for partition in range(store.keys.partitions):
             store.ask(partition, "renew", store.session, self.lease_secs, "new")
         self._valid_until = sent_at + self.lease_secs
@@ -201,7 +200,7 @@ class Session:
             store.tell(partition, "renew", [session, self.lease_secs, "new"], registered)
 
     def may_hand_out(self) -> bool:
-        return not self._has_lost and time.monotonic() < self._valid_until
+        return not self._has_lost and clock.steady() < self._valid_until
 
     @property
     def may_lease(self) -> bool:

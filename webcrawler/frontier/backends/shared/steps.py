@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any
 
+from webcrawler import clock
 from webcrawler.frontier.backends.shared.driver import Call, Direct
 from webcrawler.frontier.backends.shared.keys import Keys
 from webcrawler.frontier.backends.shared.scripts import read_scripts
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
     from webcrawler.frontier.backends.shared.scripts import Script
 
 BLOCKED, EXHAUSTED = 1, 2  # why a host is frozen
+
+
+def time_of(answer: Any) -> float:
+    """What Redis's TIME says."""
+    seconds, micros = answer
+    return int(seconds) + int(micros) / 1e6
 
 
 class Steps:
@@ -39,13 +46,16 @@ class Steps:
         self.keys = Keys(name, partitions, buckets)
         self.session = secrets.token_hex(6)
         self.number = 0  # of the worker, from 1; commands and tests have none
-        self.offset = 0.0  # Redis's clock minus ours
         self._restart = restart
         self._popular = PopularCache(popular)
         self._active: dict[int, Host] = {}
         self._scripts = read_scripts(queues)
         self._outbox_number = 0
         check_shape(direct, self.keys, queues)
+        clock.now.set_by(self._time)
+
+    def _time(self) -> float:
+        return time_of(self.direct.ask(Call(self.keys.whole, self._scripts["time"], ())))
 
     def ask(self, partition: int, script: str, *args: Any) -> Any:
         return self.direct.ask(Call(self.keys.tag(partition), self._scripts[script], args))
@@ -76,7 +86,7 @@ class Steps:
             for field in ("last_at", "delay", "crawl_delay", "failures", "parkings", "cause"):
                 setattr(known, field, getattr(host, field))
             host = known
-        host.next_at = float(at) - self.offset if float(at) else 0.0
+        host.next_at = float(at)
         host.fetched, host.in_hand = int(fetched), int(in_hand)
         host.is_blocked = bool(int(flags) & BLOCKED)
         host.is_exhausted = bool(int(flags) & EXHAUSTED)
@@ -89,7 +99,6 @@ class Steps:
     def _row(self, host: Host) -> tuple[bytes, str]:
         queues, host.queues = host.queues, {}
         try:
-            at = host.next_at + self.offset if host.next_at else 0.0
-            return host.pack(), f"{at:.6f}"
+            return host.pack(), f"{host.next_at:.6f}"
         finally:
             host.queues = queues

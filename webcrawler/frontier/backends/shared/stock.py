@@ -122,7 +122,7 @@ class Stock:
             self._asking += 1
             self._moving[partition] += 1
             self._may_have.discard(partition)
-            now = clock.now() + store.offset
+            now = clock.now()
             number = self.next_number()
             args = [session, number, now, self.horizon, _HOSTS_A_LEASE, self._batch, *order]
             store.tell(

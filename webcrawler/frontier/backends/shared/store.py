@@ -90,9 +90,7 @@ class RedisStore(Looking):
     def lease(self, order: Iterable[int], now: float, horizon: float) -> Host | None:
         for k in order:
             for partition in range(self.keys.partitions):
-                found = self.ask(
-                    partition, "lease", self.session, 0, now + self.offset, horizon, 1, 0, k
-                )
+                found = self.ask(partition, "lease", self.session, 0, now, horizon, 1, 0, k)
                 if found:
                     return self._leased(found[0])
         return None

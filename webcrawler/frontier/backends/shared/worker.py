@@ -10,12 +10,10 @@ What only this worker needs (archive and index tables) is in a RocksDB of its ow
 from __future__ import annotations
 
 import logging
-import time
 from typing import TYPE_CHECKING, Any
 
 from webcrawler import clock
 from webcrawler.frontier.backends.shared.background import SETTLE_SECS, BackgroundStore
-from webcrawler.frontier.backends.shared.driver import Call
 from webcrawler.frontier.backends.shared.fellows import Fellows
 from webcrawler.frontier.backends.shared.figures import describe_workers
 from webcrawler.frontier.backends.shared.hand import Hand
@@ -25,6 +23,7 @@ from webcrawler.frontier.backends.shared.looks import Looks
 from webcrawler.frontier.backends.shared.post import RedisPost
 from webcrawler.frontier.backends.shared.preparation import Preparation
 from webcrawler.frontier.backends.shared.session import Session
+from webcrawler.frontier.backends.shared.steps import time_of
 from webcrawler.frontier.backends.shared.stock import FEW_HOSTS, Stock
 from webcrawler.frontier.backends.shared.tickets import Tickets
 from webcrawler.frontier.ending import PAGE_OUTCOMES
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from webcrawler.frontier.backends.kv import KV
+    from webcrawler.frontier.backends.shared.driver import Call
     from webcrawler.frontier.ending import Ending
     from webcrawler.frontier.host import Host
     from webcrawler.frontier.record import Record
@@ -78,7 +78,6 @@ class WorkerStore(BackgroundStore):
         self.preparation = Preparation(self)
         self.last_look = Looks(self.keys.partitions)
         self.standing = Session(self, lease_secs)
-        self._measure_clock()
         self.number = self.standing.register()
         self.fellows = Fellows(self.keys, worker, self.number, lease_secs)
         self.post = RedisPost(self)
@@ -86,11 +85,6 @@ class WorkerStore(BackgroundStore):
         self.say({}, self.direct.ask)
         self.standing.recover()
         self._take_looks(self.looks())
-
-    def _measure_clock(self) -> None:
-        before = clock.now()
-        seconds, micros = self.direct.ask(Call("", None, ("TIME",)))
-        self.offset = int(seconds) + int(micros) / 1e6 - (before + clock.now()) / 2
 
     # -- every second
 
@@ -107,8 +101,8 @@ class WorkerStore(BackgroundStore):
         if self._threaded is None or self._threaded.is_gone:
             self._while_gone()
             return  # what was told before is said again when Redis is back
-        sent_at, session = time.monotonic(), self.session
-        now = clock.now() + self.offset
+        sent_at, session = clock.steady(), self.session
+        now = clock.now()
         left, moves = self.keys.partitions, self.last_look.moves
         looks: list[Any] = [None] * left
 
@@ -121,6 +115,7 @@ class WorkerStore(BackgroundStore):
                 self._take_looks(looks, is_current=moves == self.last_look.moves)
                 self.wake_engine()
 
+        self.tell_all("time", [], lambda told: clock.now.follow(time_of(told), sent_at))
         self.standing.renew()
         for partition in range(self.keys.partitions):
             self.tell(
@@ -157,17 +152,17 @@ class WorkerStore(BackgroundStore):
 
     def say(self, state: dict[str, Any], send: Callable[[Call], Any]) -> None:
         """Tell the others that this worker is there; `state` is what its post has to add."""
-        now = clock.now() + self.offset
+        now = clock.now()
         told = {"leases": self.stock.host_count, "commands": self.direct.commands, **state}
         send(self.fellows.entry(self.session, now, **told))
 
     def _take_workers(self, answer: Any) -> None:
-        since = clock.now() + self.offset - self.lease_secs
+        since = clock.now() - self.lease_secs
         self.fellows.take(answer, self.session, since, self.last_look.loads)
 
     def figures(self, counts: Counts) -> dict[str, Any]:
-        now = clock.now() + self.offset
-        return describe_workers(list(self.fellows.entries.values()), counts, self.again, now)
+        entries = list(self.fellows.entries.values())
+        return describe_workers(entries, counts, self.again, clock.now())
 
     # -- the session
 
