@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
+import random
 import signal
 from collections import Counter
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
 
+from tests.commanding import run
 from tests.crawling import read_log
 from webcrawler.sampleweb import SampleServer, SampleWeb
 
@@ -38,6 +42,28 @@ def alone(make_crawls: Callable[[str], Crawls], web: SampleServer) -> Crawls:
     return crawls
 
 
+@pytest.fixture(scope="module")
+def kept_alone(alone: Crawls) -> dict[str, set[tuple[str, str]]]:
+    return kept(alone)
+
+
+def kept(crawls: Crawls) -> dict[str, set[tuple[str, str]]]:
+    """What is in the archive and in the index, whatever the order."""
+    job = crawls.job
+    assert run("archive", "--job", job, "check").code == 0
+    listed = run("archive", "--job", job, "list", "--json", "--counted", "--kind", "response").lines
+    hosts = {urlsplit(line["url"]).hostname for line in crawls.log}
+    found = [
+        page
+        for host in hosts
+        for page in run("search", "--job", job, "--json", "-n", 1000, f"site:{host}").json["hits"]
+    ]
+    return {
+        "archive": {(line["url"], line["payload_digest"]) for line in map(json.loads, listed)},
+        "index": {(page["url"], f"{page['title']} {page['is_fetched']}") for page in found},
+    }
+
+
 def endings(log: list[dict[str, Any]]) -> dict[str, str]:
     return {line["url"]: line["outcome"] for line in log}
 
@@ -53,14 +79,22 @@ def test_the_pool_changes_no_ending(crawls: Crawls, web: SampleServer, alone: Cr
     assert Counter(endings(crawls.log).values())["stored"] > 100
 
 
-def test_killed_pool_workers_cost_nothing(crawls: Crawls, web: SampleServer, alone: Crawls) -> None:
+def test_killed_pool_workers_cost_nothing(
+    crawls: Crawls,
+    web: SampleServer,
+    alone: Crawls,
+    kept_alone: dict[str, set[tuple[str, str]]],
+) -> None:
     command = crawls.start("web", web.seeds, PAGE_PROCESSES=2, **ALL_ON)
-    for lines in (5, 25, 50, 75):
+    draw = random.Random(1)
+    for lines in sorted(draw.sample(range(5, 110), 8)):
         command.until(lambda lines=lines: _lines(crawls.job) >= lines)
-        for child in children(command.pid):
+        workers = children(command.pid)
+        for child in draw.sample(workers, min(len(workers), draw.choice((1, 2)))):
             os.kill(child, signal.SIGKILL)
     assert command.wait() == 0
     assert endings(crawls.log) == endings(alone.log)
+    assert kept(crawls) == kept_alone
     assert len(crawls.log) == len(endings(crawls.log))
     assert "a page worker died" in command.stderr
 
