@@ -473,6 +473,9 @@ class Config:
     def page_processes(self) -> int:
         value = self._read.get("PAGE_PROCESSES")
         if value == "auto":
+            # Those that this process may use, which taskset or a container may have made fewer.
+            if hasattr(os, "sched_getaffinity"):
+                return len(os.sched_getaffinity(0))
             return os.cpu_count() or 1
         try:
             return self._read.integer("PAGE_PROCESSES", 0, 256)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from scrapy.settings import Settings
 
@@ -174,3 +176,14 @@ def test_a_setting_that_was_mistyped_is_said(caplog, name, meant):
     config(**{name: "1"}).check()
     assert (f"setting {name} is not known: was {meant} meant?" in caplog.messages) is bool(meant)
     assert bool(caplog.messages) is bool(meant)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux says so")
+def test_auto_counts_the_cores_that_may_be_used():
+    usable = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(usable)})
+        assert config(PAGE_PROCESSES="auto").page_processes == 1
+    finally:
+        os.sched_setaffinity(0, usable)
+    assert config(PAGE_PROCESSES="auto").page_processes == len(usable)
