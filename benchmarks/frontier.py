@@ -16,7 +16,8 @@ A case fills a store with URLs and then measures, with that many waiting, in thi
                 about a hundred hosts: the URL-seen test, the rows of URL and host, the commit
     seen        the URL-seen test of known URLs in batches of 100: drawn evenly from all of them,
                 and drawn by popularity (power law), as links are
-    next+done   hand out, release, end: 64 in flight, no delay, no links, one commit each
+    next+done   hand out, release, end: 64 in flight, no delay, no links, one commit each; next/s and
+                done/s are what either would do alone (done with release)
 
 A host's URLs are of three priorities, as those of a breadth-first crawl are. A lopsided case
 gives half of all URLs to one host. Records are made outside the measured time; each case is a
@@ -131,6 +132,7 @@ class Case:
         self.urls, self.hosts, self.shape, self.window = urls, hosts, shape, window
         self.folder = folder
         self.before = memory_mib()
+        self.next_secs = 0.0  # of handing out, in next+done
         kv = RocksKV(
             folder / "frontier",
             (*OWN_TABLES, *SIDE_TABLES),
@@ -165,6 +167,7 @@ class Case:
         answer["seen"] = asdict(self.seen(popular=False).cost)
         answer["seen_popular"] = asdict(self.seen(popular=True).cost)
         answer["next_done"] = asdict(self.next_done().cost)
+        answer["next_share"] = self.next_secs / answer["next_done"]["wall"]
         answer["yardstick"] = (answer["yardstick"] + yardstick()) / 2
         answer["rss"] = memory_mib()
         answer["peak"] = memory_mib("VmHWM")
@@ -209,12 +212,14 @@ class Case:
     def next_done(self) -> Stopwatch:
         frontier, now, fetch = self.frontier, 1_000_000.0, Fetch(seconds=0.01)
         flying: deque[Record] = deque()
-        stopwatch = Stopwatch()
+        stopwatch, clock = Stopwatch(), time.perf_counter
         pages = self.window // 2
         with stopwatch:
             for _ in range(pages):
+                began_at = clock()
                 while len(flying) < IN_FLIGHT and (record := frontier.next(now)) is not None:
                     flying.append(record)
+                self.next_secs += clock() - began_at
                 record = flying.popleft()
                 now += 0.001
                 frontier.release(record, fetch, now)
@@ -363,6 +368,7 @@ def cases(options: argparse.Namespace) -> list[tuple[int, int, str, int]]:
         found += [(urls, 1_000, "even", 50_000) for urls in (1_000, 100_000, 1_000_000)]
     if part in ("all", "large"):
         found += [(urls, 200_000, "even", 200_000) for urls in (1_000_000, 20_000_000)]
+        found += [(20_000_000, 200_000, "lopsided", 200_000)] if part == "all" else []
     if part == "peers":
         found += [(100_000, hosts, "even", 50_000) for hosts in (1_000, 10_000, 100_000)]
     return found
@@ -374,12 +380,16 @@ def row(answer: dict[str, Any]) -> list[str]:
         cost = answer[name]
         cells.append(thousands(cost["count"] / cost["wall"]))
         cells.append(thousands(cost["count"] / cost["thread"]))
+    pages = answer["next_done"]["count"] / answer["next_done"]["wall"]
+    share = answer["next_share"]
+    cells += [thousands(pages / share), thousands(pages / (1 - share))]
     cells += [f"{answer['disk_a_url']:.0f}", f"{answer['rss']:.0f}", f"{answer['peak']:.0f}"]
     cells.append(f"{answer['yardstick']:.0f}")
     return cells
 
 
 HEAD = ["URLs", "put/s", "CPU", "seen/s", "CPU", "popular/s", "CPU", "next+done/s", "CPU"]
+HEAD += ["next/s", "done/s"]
 HEAD += ["disk B/URL", "MiB", "peak", "yardstick"]
 PEER_HEAD = ["peer", "hosts", "put/s", "pop/s", "ours: put", "next+done", "store B/URL", "peak MiB"]
 
