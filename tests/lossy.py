@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from webcrawler.frontier.backends.shared.driver import Call
+    from webcrawler.frontier.backends.shared.scripts import Script
     from webcrawler.frontier.backends.shared.worker import WorkerStore
     from webcrawler.frontier.record import Record
 
@@ -32,30 +33,44 @@ class LossyDirect(Direct):
     answered, and all are made once more, as an old connection does, when `deliver_late` is called.
     """
 
-    def __init__(self, client: Any, decide: Callable[[list[str]], Fate] | None = None) -> None:
+    def __init__(
+        self,
+        client: Any,
+        decide: Callable[[list[str]], Fate] | None = None,
+        *,
+        by_thread: bool = False,
+    ) -> None:
         super().__init__(client)
+        self._by_thread = by_thread
         self.decide = decide or (lambda names: "pass")
         self.losses = 0
         self._late: list[Call] = []
 
-    def ask_into(self, answers: list[Any], calls: Sequence[Call]) -> None:
+    @property
+    def is_plain(self) -> bool:
+        return not self._by_thread and super().is_plain
+
+    def words(self, calls: Sequence[Call]) -> tuple[list[Script], list[tuple[Any, ...]]]:
         names = [call.script.name if call.script else str(call.args[0]) for call in calls]
         fate = self.decide(names)
         if fate == "pass":
-            return super().ask_into(answers, calls)
+            return super().words(calls)
         self.losses += 1
         if fate in ("unheard", "late"):
-            super().ask_into([], calls)
+            self._made_aside(calls)
         elif fate == "half":
-            super().ask_into([], calls[: (len(calls) + 1) // 2])
+            self._made_aside(calls[: (len(calls) + 1) // 2])
         if fate == "late":
             self._late += calls
         raise redis.ConnectionError(f"lost: {fate}")
 
+    def _made_aside(self, calls: Sequence[Call]) -> None:
+        Direct(self.client).ask_all(calls)
+
     def deliver_late(self) -> None:
         late, self._late = self._late, []
         if late:
-            super().ask_into([], late)
+            self._made_aside(late)
 
 
 class SmallCrawl:

@@ -8,13 +8,11 @@ from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import redis
 
 from tests.backends import shared_server
 from tests.lossy import LossyDirect, SmallCrawl
 from tests.unit.test_shared_steps import make_record, open_store
 from tests.unit.test_shared_worker import crash, end, open_worker, running, take, until
-from webcrawler.frontier.backends.shared.driver import Call, Direct, Threaded
 from webcrawler.frontier.backends.shared.keys import FINGERPRINT
 
 if TYPE_CHECKING:
@@ -44,8 +42,8 @@ def restart(host: Host) -> None:
     SmallCrawl.POLICY.after_restart(host, time.time())
 
 
-def open_lossy(name: str, **options: Any) -> WorkerStore:
-    direct = LossyDirect(shared_server().client())
+def open_lossy(name: str, *, by_thread: bool = False, **options: Any) -> WorkerStore:
+    direct = LossyDirect(shared_server().client(), by_thread=by_thread)
     return open_worker(name, direct=direct, batch=3, restart=restart, **options)
 
 
@@ -72,11 +70,11 @@ def assert_once_and_polite(*crawls: SmallCrawl) -> None:
         assert host != other or after - before >= SmallCrawl.DELAY - 0.001, "too soon"
 
 
-@pytest.mark.parametrize("times", [1, 5])
+@pytest.mark.parametrize(("times", "by_thread"), [(1, False), (5, False), (1, True)])
 @pytest.mark.parametrize("fate", FATES)
-def test_a_step_or_its_answer_is_lost(fate: str, times: int) -> None:
+def test_a_step_or_its_answer_is_lost(fate: str, times: int, by_thread: bool) -> None:
     async def crawl(step: str) -> None:
-        store = open_lossy(f"lost-{step}-{fate}-{times}")
+        store = open_lossy(f"lost-{step}-{fate}-{times}-{by_thread}", by_thread=by_thread)
         direct, lost = store.direct, 0
         assert isinstance(direct, LossyDirect)
 
@@ -310,51 +308,3 @@ def test_a_worker_that_starts_again_has_what_its_dead_process_had() -> None:
         again.close()
 
     asyncio.run(crawl())
-
-
-# -- the way itself
-
-
-class CutDirect(Direct):
-    """Three answers, then the connection is lost."""
-
-    trips = 0
-
-    def _exchange(self, answers: list[Any], commands: list[tuple[Any, ...]]) -> None:
-        self.trips += 1
-        super()._exchange(answers, commands[:3])
-        if len(commands) > 3:
-            raise redis.ConnectionError("cut")
-
-
-def test_what_was_answered_is_not_said_again(caplog: pytest.LogCaptureFixture) -> None:
-    direct, heard = CutDirect(shared_server().client()), list[Any]()
-    threaded = Threaded(direct)
-    began_at = time.monotonic()
-    for number in range(10):
-        threaded._told.append(Call("", None, ("ECHO", str(number)), heard.append))
-    threaded.waiting = 10
-    assert threaded.settle(10.0)
-    threaded.close()
-    assert heard == [b"%d" % number for number in range(10)]
-    assert direct.trips == 4
-    assert time.monotonic() - began_at < 0.4, "nothing was waited for"
-    assert "gone" not in caplog.text
-
-
-def test_steps_keep_their_order_where_redis_has_lost_some_scripts() -> None:
-    store = open_store("lost-scripts")
-    store.put([make_record("http://a.test/1")])
-    lease(store, 1)
-    client, key = store.direct.client, store.keys.tag(store.keys.of_host("a.test"))
-    client.script_flush()
-    client.script_load(store.script("lease").text)  # by another worker, say
-    words = (store.session, "a.test", 1, b"", "0", "", "")
-    lease_words = (store.session, 2, 0, 10, 1, 2, 1, 2)
-    record = make_record("http://a.test/1")
-    ending = ("give_back", (store.session, 1, FINGERPRINT.pack(record.fingerprint)))
-    calls = [
-        Call(key, store.script(name), args)
-        for name, args in (ending, ("release", words), ("lease", lease_words))
-    ]
-    assert [len(told) for told in store.direct.ask_all(calls)[2]] == [9], "it found the host"

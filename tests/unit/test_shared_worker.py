@@ -128,11 +128,11 @@ def rows(store: WorkerStore) -> list[bytes]:
 
 def crash(store: WorkerStore) -> None:
     """What kill -9 does: nothing more is sent, heard or written."""
-    assert store._threaded is not None
+    assert store._courier is not None
     assert store._timer is not None
     store._timer.cancel()
-    store._threaded.close()
-    store._threaded = None
+    store._courier.close()
+    store._courier = None
 
 
 @pytest.mark.parametrize("is_sent", [False, True])
@@ -143,7 +143,7 @@ def test_what_a_dead_process_promised_stands_if_redis_says_so(is_sent: bool) -> 
         one.start(asyncio.get_running_loop(), lambda: None)
         one.put([make_record("http://a.test/1")])
         _, (record,) = await take(one)
-        assert one._threaded is not None
+        assert one._courier is not None
         heard: list[bool] = []
         if is_sent:
             one._hear = lambda: None  # type: ignore[method-assign]  # it dies before it hears

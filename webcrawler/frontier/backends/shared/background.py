@@ -1,4 +1,4 @@
-"""Steps told to a thread: the crawl goes on, and hears the answers when they come.
+"""Steps told to a courier: the crawl goes on, and hears the answers when they come.
 
 Until `start` every step is made at once, as in `RedisStore`.
 """
@@ -10,16 +10,19 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from webcrawler.exceptions import StoreError
-from webcrawler.frontier.backends.shared.driver import Call, Threaded
+from webcrawler.frontier.backends.shared.driver import Call
 from webcrawler.frontier.backends.shared.keys import FINGERPRINT
+from webcrawler.frontier.backends.shared.looped import Looped
 from webcrawler.frontier.backends.shared.rows import unpack_page
 from webcrawler.frontier.backends.shared.store import RedisStore
+from webcrawler.frontier.backends.shared.threaded import Threaded
 from webcrawler.frontier.store import Known
 from webcrawler.urls import host_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from webcrawler.frontier.backends.shared.courier import Courier
     from webcrawler.frontier.ending import EndedPage
 
 SETTLE_SECS = 30.0
@@ -35,7 +38,7 @@ class BackgroundStore(RedisStore):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._threaded: Threaded | None = None
+        self._courier: Courier | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._urls: dict[int, str] = {}
         self._awaited: set[asyncio.Future[None]] = set()
@@ -49,21 +52,20 @@ class BackgroundStore(RedisStore):
         """From now on in the background."""
         self._loop = loop
         self.wake_engine = wake_engine
-        self._threaded = Threaded(
-            self.direct, self._announce, lambda flush: loop.call_later(_COLLECT_SECS, flush)
-        )
+        way = (self.direct, self._announce, lambda flush: loop.call_later(_COLLECT_SECS, flush))
+        self._courier = Looped(*way, loop=loop) if self.direct.is_plain else Threaded(*way)
         self._is_read_due = False
 
     def _announce(self) -> None:
-        """Called by the thread: answers have come."""
+        """Called by the courier, maybe in a thread of its own: answers have come."""
         assert self._loop is not None
         self._loop.call_soon_threadsafe(self._hear)
 
     def _hear(self) -> None:
-        if self._threaded is None:
+        if self._courier is None:
             return
         try:
-            self._threaded.hear()
+            self._courier.hear()
         except StoreError as error:
             self._error = error
             self._fail_awaited(error)
@@ -95,21 +97,21 @@ class BackgroundStore(RedisStore):
         args: Sequence[Any],
         then: Callable[[Any], None] | None = None,
     ) -> None:
-        if self._threaded is None:
+        if self._courier is None:
             super().tell(partition, script, args, then)
         else:
             call = Call(self.keys.tag(partition), self._scripts[script], args, then)
-            self._threaded.tell(call)
+            self._courier.tell(call)
 
     def send(self, call: Call) -> None:
         """Tell a step or a command that is made already."""
-        assert self._threaded is not None
-        self._threaded.tell(call)
+        assert self._courier is not None
+        self._courier.tell(call)
 
     def flush(self) -> None:
         """Let what was told go out now: somebody waits for it."""
-        if self._threaded is not None:
-            self._threaded.flush()
+        if self._courier is not None:
+            self._courier.flush()
 
     def flush_soon(self) -> None:
         """Let what was told go out within a moment: a page waits for it, and others may too."""
@@ -123,30 +125,30 @@ class BackgroundStore(RedisStore):
 
     def tell_all(self, script: str, args: Sequence[Any], then: Callable[[Any], None]) -> None:
         """Make a step that belongs to no partition."""
-        if self._threaded is not None:
-            self._threaded.tell(Call(self.keys.whole, self._scripts[script], args, then))
+        if self._courier is not None:
+            self._courier.tell(Call(self.keys.whole, self._scripts[script], args, then))
 
     def _command(self, *words: Any, then: Callable[[Any], None] | None = None) -> None:
-        if self._threaded is not None:
-            self._threaded.tell(Call("", None, words, then))
+        if self._courier is not None:
+            self._courier.tell(Call("", None, words, then))
 
     def settle(self) -> None:
         """Wait until all endings are answered, before what hangs on them is closed."""
-        if self._threaded is not None:
-            self._threaded.settle(SETTLE_SECS)
+        if self._courier is not None:
+            self._courier.settle(SETTLE_SECS)
 
     # -- reading what others know
 
     async def read(self, table: str, keys: Sequence[bytes]) -> list[bytes | None]:
         """Rows of a shared table, without making the crawl wait."""
         shared: Any = RedisStore.table(self, table)
-        if self._threaded is None:
+        if self._courier is None:
             rows: list[bytes | None] = shared.get_many(keys)
             return rows
         return await self.gather([shared.get_call(key) for key in keys])
 
     async def gather(self, calls: list[Call]) -> list[Any]:
-        assert self._threaded is not None
+        assert self._courier is not None
         answers: list[Any] = [None] * len(calls)
         if not calls:
             return answers
@@ -163,7 +165,7 @@ class BackgroundStore(RedisStore):
                 future.set_result(None)
 
         for at, call in enumerate(calls):
-            self._threaded.tell(call._replace(then=lambda answer, at=at: hear(at, answer)))  # type: ignore[misc]
+            self._courier.tell(call._replace(then=lambda answer, at=at: hear(at, answer)))  # type: ignore[misc]
         self.flush_soon()
         self._awaited.add(future)
         try:

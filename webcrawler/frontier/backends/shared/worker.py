@@ -98,7 +98,7 @@ class WorkerStore(BackgroundStore):
         has_few = self.stock.host_count < FEW_HOSTS
         pause = _IDLE_TICK_SECS if has_few else min(_TICK_SECS, self.lease_secs / 4)
         self._timer = self._loop.call_later(pause, self._tick)
-        if self._threaded is None or self._threaded.is_gone:
+        if self._courier is None or self._courier.is_gone:
             self._while_gone()
             return  # what was told before is said again when Redis is back
         sent_at, session = clock.steady(), self.session
@@ -136,7 +136,7 @@ class WorkerStore(BackgroundStore):
             self._sum(looks),
             self.fellows.preferred,
             is_current=is_current,
-            is_busy=self._threaded is None or self.stock.is_busy,
+            is_busy=self._courier is None or self.stock.is_busy,
         )
         self.stock.look(self.last_look.filled)
 
@@ -177,7 +177,7 @@ class WorkerStore(BackgroundStore):
 
     @property
     def may_lease(self) -> bool:
-        return self._threaded is not None and self.standing.may_lease
+        return self._courier is not None and self.standing.may_lease
 
     def let_all_go(self) -> None:
         """The session is lost, and everything that it had."""
@@ -343,20 +343,20 @@ class WorkerStore(BackgroundStore):
         self.stock.is_closed = True  # what is released from now on is for others
         if self._timer is not None:
             self._timer.cancel()
-        if self._threaded is not None:
+        if self._courier is not None:
             # A lease under way would leave its hosts with a worker that is gone.
-            is_answered = self._threaded.settle(SETTLE_SECS)
+            is_answered = self._courier.settle(SETTLE_SECS)
             for host, records in self.stock.drain():
                 self.give_back(host, records)
                 self.release(host, clock.now(), self.stock.horizon)
-            if not (is_answered and self._threaded.settle(SETTLE_SECS)):
+            if not (is_answered and self._courier.settle(SETTLE_SECS)):
                 logger.warning("Redis did not answer to the end: other workers take over the rest")
             self.tickets.ask(is_leaving=True)
             for partition in range(self.keys.partitions):
                 self.tell(partition, "leave", [self.session])
             self.say({"at": 0.0}, lambda call: self._command(*call.args))
-            self._threaded.settle(SETTLE_SECS)
-            self._threaded.close()
-            self._threaded = None
+            self._courier.settle(SETTLE_SECS)
+            self._courier.close()
+            self._courier = None
         self.local.close()
         self.direct.close()
