@@ -38,3 +38,32 @@ def test_ctrl_c_stops_cleanly_without_a_traceback(tmp_path: Path) -> None:
     assert "Traceback" not in said
     assert "the same command goes on" in said
     assert json.loads((job / "report.json").read_text())["reason"] == "shutdown"
+
+
+def test_the_sample_web_goes_on_under_the_name_it_is_given(tmp_path: Path) -> None:
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = webcrawler.settings\n")
+    argv = [sys.executable, "-m", "webcrawler.demo", "-a", "job=little"]
+    for pages in (3, 6):
+        limited = [*argv, "-a", f"max_pages={pages}"]
+        subprocess.run(limited, cwd=tmp_path, check=True, capture_output=True, timeout=PATIENCE)
+        log = read_log(tmp_path / "crawls/little")
+        assert len({line["url"] for line in log}) == len(log) >= pages  # none twice
+    assert [folder.name for folder in (tmp_path / "crawls").iterdir()] == ["little"]
+    assert len({line["url"].split("/")[2].partition(":")[2] for line in log}) == 1  # one port
+
+
+def test_ctrl_c_while_it_is_imported_leaves_no_traceback(tmp_path: Path) -> None:
+    """Whenever it comes: an import that waits to be interrupted stands for a slow one."""
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = slow\n")
+    (tmp_path / "slow.py").write_text(
+        "import webcrawler.commands, os, signal; os.kill(os.getpid(), signal.SIGINT)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "scrapy", "crawl", "site"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "stopped\n")

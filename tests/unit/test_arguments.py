@@ -8,6 +8,7 @@ import pytest
 
 from webcrawler.exceptions import ArgumentError
 from webcrawler.spiders.arguments import Arguments, likely_typos
+from webcrawler.spiders.site import SiteSpider
 
 
 def test_everything_at_once():
@@ -103,3 +104,10 @@ def test_likely_typos():
         "max_page": "max_pages",
         "seed": "seeds",
     }
+
+
+def test_seed_where_seeds_is_meant():
+    with pytest.raises(ArgumentError, match=r"argument seed='a\.test' .* was seeds meant\?"):
+        SiteSpider(seed="a.test")
+    with pytest.raises(ArgumentError, match=r"argument seeds='' .* -a seeds=example\.org"):
+        SiteSpider(colour="red")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -36,6 +37,14 @@ def peer(hashes: list[int], permutations: int = 200) -> np.ndarray:
     minhash = MinHash(permutations, seed=1, scheme="affine32", hashfunc=int)
     minhash.update_batch(hashes)
     return minhash.hashvalues
+
+
+def test_ctrl_c_on_the_terminal_does_not_reach_the_process_that_chooses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program = "import os; print([1, os.getpgid(0), [], []])"
+    monkeypatch.setattr("webcrawler.dedup.parameters._PROGRAM", program)
+    assert choose_parameters.__wrapped__(0.8, 200, 1).rows != os.getpgid(0)
 
 
 @settings(deadline=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from typing import Any
 
@@ -117,6 +118,13 @@ def test_a_crash_and_a_loop_end_with_the_process(monkeypatch: pytest.MonkeyPatch
     document = opened(make("text"), max_pdf_secs=0.2)
     assert document.text == ""
     assert document.problems == ["truncated"]
+
+
+def test_ctrl_c_on_the_terminal_does_not_reach_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It goes to a whole process group; this page would lose its text and its links."""
+    program = 'import os; print(\'{"problems": [], "title": "%d"}\' % os.getpgid(0))'
+    monkeypatch.setattr(pdf, "_program", lambda: program)
+    assert int(opened(make("text")).title) != os.getpgid(0)
 
 
 def test_pages_that_contain_themselves_end() -> None:

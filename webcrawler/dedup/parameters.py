@@ -53,6 +53,7 @@ def choose_parameters(threshold: float, permutations: int, seed: int) -> Paramet
         capture_output=True,
         check=False,
         timeout=_MOST_SECS,
+        process_group=0,  # Ctrl-C is for the crawl
     )
     if answer.returncode:
         reason = answer.stderr.decode(errors="replace").strip().splitlines()[-1:]

@@ -50,6 +50,7 @@ class PDFDocument(Document):
                 stderr=subprocess.DEVNULL,
                 timeout=options.max_pdf_secs,
                 check=True,
+                process_group=0,  # Ctrl-C is for the crawl, which still finishes this page
             )
         except subprocess.TimeoutExpired:
             self.note("truncated")

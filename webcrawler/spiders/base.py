@@ -57,13 +57,19 @@ class BaseSpider(Spider):
         if "seeds" not in ours:
             ours["seeds"] = list(self.seeds)
         self.arguments = Arguments.parse(ours)
+        typos = {
+            typo: meant
+            for typo, meant in likely_typos(others).items()
+            if not hasattr(type(self), typo)
+        }
         if not self.arguments.seeds:
-            raise ArgumentError(
-                "seeds", "", f"say where to begin: scrapy crawl {self.name} -a seeds=example.org"
-            )
-        for typo, meant in likely_typos(others).items():
-            if not hasattr(type(self), typo):
-                logger.warning(f"argument {typo} is not known: was {meant} meant?")
+            form = f"say where to begin: scrapy crawl {self.name} -a seeds=example.org"
+            for typo, meant in typos.items():
+                if meant == "seeds":
+                    raise ArgumentError(typo, others[typo], f"was seeds meant? {form}")
+            raise ArgumentError("seeds", "", form)
+        for typo, meant in typos.items():
+            logger.warning(f"argument {typo} is not known: was {meant} meant?")
         self._scope = self.scope()
         self._filter = self.url_filter()
 
