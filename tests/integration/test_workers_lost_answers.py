@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import socket
 import threading
 from contextlib import suppress
@@ -32,16 +33,20 @@ STEADY_SECS = 60.0  # seventy pages of eight hosts: a few seconds of delays, the
 
 
 class LossyWay:
-    """Stands between workers and Redis; while it `loses`, every sixth answer and its connection."""
+    """Stands between workers and Redis; while it `loses`, one answer of six and its connection.
 
-    EVERY = 6
+    Drawn, not counted: of workers that take turns, one might lose every answer.
+    """
+
+    LOST = 1 / 6
 
     def __init__(self, port: int) -> None:
         self._port = port
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"redis://127.0.0.1:{self._listener.getsockname()[1]}/0"
         self.loses = False
-        self._answers = self.lost = 0
+        self.lost = 0
+        self._draw = random.Random(1)
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:
@@ -57,8 +62,7 @@ class LossyWay:
     def _pass(self, source: socket.socket, target: socket.socket, is_answer: bool) -> None:
         with suppress(OSError):
             while data := source.recv(1 << 16):
-                self._answers += is_answer and self.loses
-                if is_answer and self.loses and self._answers % self.EVERY == 0:
+                if is_answer and self.loses and self._draw.random() < self.LOST:
                     self.lost += 1
                     break
                 target.sendall(data)

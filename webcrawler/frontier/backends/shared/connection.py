@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import re
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +53,7 @@ def connect(config: RedisConfig) -> Any:
     # be silent about it for seconds, and longer with every attempt.
     once = Retry(NoBackoff(), 1)
     options = {"socket_timeout": 30, "socket_connect_timeout": 10, "retry": once, **config.params}
-    options["decode_responses"] = False
+    options |= {"decode_responses": False, "redis_connect_func": _greet}
     try:
         client: Any
         if config.sentinels:
@@ -77,7 +78,10 @@ def connect(config: RedisConfig) -> Any:
                 if name in ("socket_timeout", "socket_connect_timeout", "password", "username")
             }
             client = RedisCluster(
-                host=address.get("host", "localhost"), port=address.get("port", 6379), **kept
+                host=address.get("host", "localhost"),
+                port=address.get("port", 6379),
+                redis_connect_func=_end_former,
+                **kept,
             )
     except (redis.RedisError, OSError, ValueError) as error:
         raise explain(error, config.place) from error
@@ -91,6 +95,29 @@ def _master(config: RedisConfig, options: dict[str, Any]) -> Any:
     own |= {"retry": Retry(NoBackoff(), 0), **options.pop("sentinel_kwargs", {})}
     make: Any = Sentinel  # it has no types
     return make(config.sentinels, sentinel_kwargs=own).master_for(config.master, **options)
+
+
+def _greet(connection: Any) -> None:
+    connection.on_connect()
+    _end_former(connection)
+
+
+def _end_former(connection: Any) -> None:
+    """A connection was lost and is made anew: Redis does nothing more of what the old one brings.
+
+    What was on its way is said again, and other steps follow. A copy that the network still has may
+    arrive after them, minutes later: a host that was unblocked would be blocked again.
+    """
+    commands: list[tuple[object, ...]] = [("CLIENT", "INFO")]
+    if former := getattr(connection, "was", None):
+        # Numbers begin anew with each process of Redis: one of another address is not meant.
+        commands.append(("CLIENT", "KILL", "ID", former[1], "ADDR", former[2]))
+    connection.send_packed_command(connection.pack_commands(commands))
+    for _ in commands:
+        with suppress(redis.ResponseError):  # users may have no right to that
+            answer = connection.read_response()
+            if isinstance(answer, bytes):
+                connection.was = re.search(rb"\bid=(\d+) addr=(\S+)", answer)
 
 
 @contextmanager
