@@ -110,6 +110,7 @@ def nginx(root: Path, addresses: int, *, arrivals: bool = False) -> Iterator[Sit
                 )
             finally:
                 server.terminate()
+                server.wait()  # Popen itself waits a moment only after Ctrl-C
 
 
 def _wait_for(port: int) -> None:
@@ -140,3 +141,4 @@ def redis_server() -> Iterator[tuple[str, Path]]:
                 yield f"unix://{socket_path}", socket_path
             finally:
                 server.terminate()
+                server.wait()  # Popen itself waits a moment only after Ctrl-C
