@@ -52,7 +52,14 @@ def connect(config: RedisConfig) -> Any:
     # Whoever waits for a Redis that is gone does so in its own way, and says so; redis-py would
     # be silent about it for seconds, and longer with every attempt.
     once = Retry(NoBackoff(), 1)
-    options = {"socket_timeout": 30, "socket_connect_timeout": 10, "retry": once, **config.params}
+    # A connection that is silently dead is given up while the lease still holds.
+    patience = min(30.0, max(5.0, config.lease_secs / 3))
+    options: dict[str, Any] = {
+        "socket_timeout": patience,
+        "socket_connect_timeout": patience,
+        "retry": once,
+    }
+    options |= config.params
     options |= {"decode_responses": False, "redis_connect_func": _greet}
     try:
         client: Any
