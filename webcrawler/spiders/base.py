@@ -26,11 +26,13 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.settings import BaseSettings
 
     from webcrawler.urls import Scope
 
 logger = logging.getLogger(__name__)
 _SEEDS_A_TIME = 1000
+_ADDON = "webcrawler.addon.WebcrawlerAddon"
 
 
 class BaseSpider(Spider):
@@ -72,6 +74,13 @@ class BaseSpider(Spider):
             logger.warning(f"argument {typo} is not known: was {meant} meant?")
         self._scope = self.scope()
         self._filter = self.url_filter()
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        """Bring the wiring where there is none, as with `scrapy runspider` outside of a project."""
+        super().update_settings(settings)
+        if not settings.getpriority("SCHEDULER"):  # nobody has said which
+            settings.set("ADDONS", {**settings.getdict("ADDONS"), _ADDON: 100}, "spider")
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
