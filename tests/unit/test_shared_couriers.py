@@ -13,6 +13,7 @@ from tests.unit.test_shared_losses import lease
 from tests.unit.test_shared_steps import make_record, open_store
 from tests.unit.test_shared_worker import open_worker, running, until
 from webcrawler.exceptions import StoreError
+from webcrawler.frontier.backends.shared.connection import RedisConfig, connect
 from webcrawler.frontier.backends.shared.driver import Call, Direct
 from webcrawler.frontier.backends.shared.keys import FINGERPRINT
 from webcrawler.frontier.backends.shared.looped import Looped
@@ -75,6 +76,33 @@ def test_what_was_answered_is_not_said_again(
 
     asyncio.run(tell())
     assert "gone" not in caplog.text, "a new connection helped"
+
+
+def test_a_lost_connection_is_made_anew_by_the_same() -> None:
+    """Redis is then told to do nothing more of what the lost one brings (connection.py)."""
+
+    async def tell() -> None:
+        server = shared_server()
+        client = connect(RedisConfig(url=server.url))
+        pool, heard = client.connection_pool, list[Any]()
+        courier = make_courier("looped", Direct(client))
+        courier.tell(Call("", None, ("CLIENT", "ID"), heard.append))
+        await until(lambda: heard)
+        for connection in [pool.get_connection() for _ in range(3)]:
+            pool.release(connection)  # others are at hand, as the index's thread leaves them
+        assert isinstance(courier, Looped)
+        mine = courier._connection
+        assert mine.was[1] == b"%d" % heard[0]
+        courier.tell(Call("", None, ("QUIT",)))
+        courier.tell(Call("", None, ("CLIENT", "ID"), heard.append))
+        await until(lambda: not courier.waiting)
+        assert heard[1] != heard[0]
+        assert courier._connection is mine
+        assert mine.was[1] == b"%d" % heard[1]
+        courier.close()
+        client.close()
+
+    asyncio.run(tell())
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -41,6 +41,7 @@ class Looped(Courier):
         self._words: list[Any] = []  # answers that have come
         self._timer: asyncio.TimerHandle | None = None
         self._wire: Wire | None = None
+        self._connection: Any = None  # redis-py's: always the same, which ends its former self
         self._made: SimpleQueue[Wire | Exception] = SimpleQueue()
         self._stop = threading.Event()
         self._connect(0.0)
@@ -141,7 +142,10 @@ class Looped(Courier):
         if self._stop.wait(pause):
             return
         try:
-            self._made.put(Wire(self._direct.client.connection_pool))
+            if self._connection is None:
+                self._connection = self._direct.client.connection_pool.get_connection()
+            self._connection.connect()
+            self._made.put(Wire(self._connection))
         except Exception as error:
             self._made.put(error)
         with suppress(RuntimeError):  # the loop is closed

@@ -17,11 +17,10 @@ _ERRORS = {"NOSCRIPT": redis.exceptions.NoScriptError, "LOADING": redis.BusyLoad
 
 
 class Wire:
-    """See the module. Taken from the pool and never given back: its socket waits for nobody now."""
+    """See the module. For nobody else: its socket waits for nobody now."""
 
-    def __init__(self, pool: Any) -> None:
-        self._connection = pool.get_connection()
-        self._pool = pool
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
         self.timeout: float | None = self._connection.socket_timeout
         self._socket = self._connection._sock
         self._socket.setblocking(False)
@@ -65,7 +64,6 @@ class Wire:
 
     def close(self) -> None:
         self._connection.disconnect()
-        self._pool.release(self._connection)
 
 
 def _error(text: str) -> redis.RedisError:
